@@ -1,0 +1,105 @@
+import type { LogLevel } from '../observability/logger.ts';
+
+export type AddressFamily = 'ipv4' | 'ipv6' | 'dualstack';
+export type ServerCacheMode = 'all' | 'one' | 'off';
+
+/** Every setting of the process, validated and frozen. Times in ms. Undefined = not set by the user. */
+export interface Settings {
+  readonly hcloud: {
+    readonly token: string;
+    /** File the token was read from; re-read when it changes. */
+    readonly tokenFile: string | undefined;
+    /** Without a trailing slash. */
+    readonly endpoint: string;
+    /** Name or numeric id of the private network. */
+    readonly network: string | undefined;
+    readonly networkAttachedCheck: boolean;
+    readonly networkRoutesEnabled: boolean;
+    /** Base URL of the metadata service, without a trailing slash. */
+    readonly metadataEndpoint: string;
+    readonly debug: boolean;
+  };
+  readonly instances: {
+    readonly addressFamily: AddressFamily;
+    readonly zoneLabelEnabled: boolean;
+  };
+  readonly serverCache: {
+    readonly mode: ServerCacheMode;
+    readonly maxAge: number;
+  };
+  readonly robot: {
+    readonly enabled: boolean;
+    readonly user: string | undefined;
+    readonly userFile: string | undefined;
+    readonly password: string | undefined;
+    readonly passwordFile: string | undefined;
+    readonly endpoint: string;
+    readonly cacheTimeout: number;
+    readonly rateLimitWaitTime: number | undefined;
+    readonly forwardInternalIPs: boolean;
+  };
+  readonly loadBalancers: {
+    readonly enabled: boolean;
+    readonly location: string | undefined;
+    readonly networkZone: string | undefined;
+    readonly type: string | undefined;
+    readonly algorithmType: 'round_robin' | 'least_connections' | undefined;
+    readonly disablePublicNetwork: boolean | undefined;
+    readonly disablePrivateIngress: boolean;
+    readonly usePrivateIP: boolean;
+    readonly disableIPv6: boolean;
+    readonly usesProxyProtocol: boolean | undefined;
+    readonly privateSubnetIPRange: string | undefined;
+    readonly healthCheckInterval: number | undefined;
+    readonly healthCheckTimeout: number | undefined;
+    readonly healthCheckRetries: number | undefined;
+  };
+  readonly kubernetes: {
+    readonly kubeconfig: string | undefined;
+    readonly master: string | undefined;
+  };
+  readonly leaderElection: {
+    readonly enabled: boolean;
+    readonly leaseDuration: number;
+    readonly renewDeadline: number;
+    readonly retryPeriod: number;
+    readonly resourceName: string;
+    readonly resourceNamespace: string;
+  };
+  /** Which controllers run, after --controllers and the switches that imply it. */
+  readonly controllers: {
+    readonly node: boolean;
+    readonly lifecycle: boolean;
+    readonly route: boolean;
+    readonly loadBalancer: boolean;
+  };
+  readonly nodes: {
+    readonly statusUpdateFrequency: number;
+    readonly monitorPeriod: number;
+    readonly concurrentSyncs: number;
+  };
+  readonly routes: {
+    /** One or two CIDRs; empty where routes are off. */
+    readonly clusterCIDRs: readonly string[];
+    /** The safety pass comes at random between once and twice this. */
+    readonly minResyncPeriod: number;
+  };
+  readonly services: {
+    readonly concurrentSyncs: number;
+  };
+  readonly metrics: {
+    readonly enabled: boolean;
+    /** host:port; an empty host means all interfaces. */
+    readonly address: string;
+  };
+  readonly secure: {
+    /** 0 = no HTTPS listener. */
+    readonly port: number;
+    readonly bindAddress: string;
+    readonly tlsCertFile: string | undefined;
+    readonly tlsPrivateKeyFile: string | undefined;
+  };
+  readonly log: {
+    readonly level: LogLevel;
+  };
+}
