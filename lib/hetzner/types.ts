@@ -43,6 +43,8 @@ export interface Action {
   readonly command: string;
   readonly status: 'running' | 'success' | 'error';
   readonly error: { readonly code: string; readonly message: string } | undefined;
+  /** ms between its start and its end, in whole seconds; absent while it runs. */
+  readonly took?: number;
 }
 
 /** Who goes first when the budget is short, most urgent first (design rule 5). */

@@ -1,0 +1,82 @@
+import { DecodeError, decodeAction, decodeNetwork, decodeServer } from './decode.ts';
+import { isNotFound, isRecord } from './errors.ts';
+import { listAll, pageSize, untrusted } from './paging.ts';
+import type { Call } from './retry.ts';
+import type { Action, CallOptions, Network, Route, Server } from './types.ts';
+
+/** Hetzner Cloud, as far as it is used. Everything rejects with a HetznerError or the signal's reason. */
+export interface Cloud {
+  /** All servers of the project, or an error; never a part of them. */
+  listServers(o: CallOptions): Promise<readonly Server[]>;
+  /** A network by its numeric id, or else by its name. Undefined when Hetzner says there is none. */
+  findNetwork(idOrName: string, o: CallOptions): Promise<Network | undefined>;
+  getNetwork(id: number, o: CallOptions): Promise<Network | undefined>;
+  addRoute(networkID: number, route: Route, o: CallOptions): Promise<Action>;
+  deleteRoute(networkID: number, route: Route, o: CallOptions): Promise<Action>;
+  /** The present state of actions; what Hetzner does not know is missing. No request for no ids. */
+  getActions(ids: readonly number[], o: CallOptions): Promise<readonly Action[]>;
+}
+
+export const createCloud = ({ call }: { readonly call: Call }): Cloud => {
+  const getNetwork = async (id: number, o: CallOptions): Promise<Network | undefined> => {
+    const path = `/networks/${id}`;
+    try {
+      const answer = await call({ method: 'GET', path }, o);
+      return decoded('GET', path, decodeNetwork, isRecord(answer) ? answer.network : undefined);
+    } catch (err) {
+      if (isNotFound(err)) return undefined;
+      throw err;
+    }
+  };
+
+  const changeRoute = async (
+    verb: 'add_route' | 'delete_route',
+    networkID: number,
+    { destination, gateway }: Route,
+    o: CallOptions,
+  ): Promise<Action> => {
+    const path = `/networks/${networkID}/actions/${verb}`;
+    const answer = await call({ method: 'POST', path, body: { destination, gateway } }, o);
+    return decoded('POST', path, decodeAction, isRecord(answer) ? answer.action : undefined);
+  };
+
+  const list = <T extends { readonly id: number }>(
+    path: string,
+    key: string,
+    query: ReadonlyArray<readonly [string, string]>,
+    decode: (item: unknown) => T,
+    o: CallOptions,
+  ): Promise<readonly T[]> =>
+    listAll(call, { path, key, query, decode: item => decoded('GET', path, decode, item) }, o);
+
+  return {
+    listServers: o => list('/servers', 'servers', [['sort', 'id:asc']], decodeServer, o),
+    getNetwork,
+    findNetwork: async (idOrName, o) => {
+      const id = /^[1-9]\d{0,15}$/.test(idOrName) ? Number(idOrName) : undefined;
+      const network = id === undefined ? undefined : await getNetwork(id, o);
+      if (network !== undefined) return network;
+      const found = await list('/networks', 'networks', [['name', idOrName]], decodeNetwork, o);
+      return found.find(({ name }) => name === idOrName);
+    },
+    addRoute: (networkID, route, o) => changeRoute('add_route', networkID, route, o),
+    deleteRoute: (networkID, route, o) => changeRoute('delete_route', networkID, route, o),
+    getActions: async (ids, o) => {
+      const actions: Action[] = [];
+      for (let from = 0; from < ids.length; from += pageSize) {
+        const query = ids.slice(from, from + pageSize).map(id => ['id', `${id}`] as const);
+        actions.push(...(await list('/actions', 'actions', query, decodeAction, o)));
+      }
+      return actions;
+    },
+  };
+};
+
+const decoded = <T>(method: string, path: string, decode: (json: unknown) => T, json: unknown): T => {
+  try {
+    return decode(json);
+  } catch (err) {
+    if (err instanceof DecodeError) throw untrusted(method, path, err.message);
+    throw err;
+  }
+};
