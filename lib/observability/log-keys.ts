@@ -39,6 +39,7 @@ export const logKeys = {
   settings: 'effective settings that differ from the defaults, each with its source; secrets redacted',
   setting: 'name of one setting',
   source: 'where a setting came from',
+  hint: 'what can be done about it',
   address: 'listen address',
   signal: 'signal that was received',
   exitCode: 'exit code of the process',

@@ -57,6 +57,15 @@ export interface Settings {
   readonly kubernetes: {
     readonly kubeconfig: string | undefined;
     readonly master: string | undefined;
+    /** Host and port of the API server inside the cluster (KUBERNETES_SERVICE_HOST, _PORT). */
+    readonly serviceHost: string | undefined;
+    readonly servicePort: number | undefined;
+  };
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or their lower-case forms, as written. May hold a password. */
+  readonly proxy: {
+    readonly https: string | undefined;
+    readonly http: string | undefined;
+    readonly no: string | undefined;
   };
   readonly leaderElection: {
     readonly enabled: boolean;

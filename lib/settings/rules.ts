@@ -1,0 +1,142 @@
+import { quote } from './quote.ts';
+import { describeSource, type Readings } from './readings.ts';
+import type { Warning } from './report.ts';
+import { nameOf } from './setting.ts';
+import { type SettingKey, table, type Values } from './table.ts';
+
+/** What the rules that span settings found. */
+export interface Findings {
+  readonly errors: readonly string[];
+  readonly warnings: readonly Warning[];
+}
+
+/** `NAME="value" (set by flag)`, as a part of a message about several settings. */
+function mention({ set }: Readings, key: SettingKey): string {
+  const setting = table[key];
+  const written = set.get(key);
+  if (written === undefined) return `${nameOf(setting)}="${setting.fallback ?? ''}" (default)`;
+  const shown = 'secret' in setting && setting.secret ? '' : `=${quote(written.text)}`;
+  return `${written.source.name}${shown} (set by ${describeSource(written.source)})`;
+}
+
+/** Whether routes are written as far as the switches say; the pod CIDR is checked apart. */
+export const wantsRoutes = (values: Values): boolean =>
+  values.network !== undefined &&
+  values.networkRoutesEnabled &&
+  values.configureCloudRoutes &&
+  values.controllers.route;
+
+/**
+ * Upstream demands lease > renew > 1.2 x retry: otherwise a leader can lose the lease before it notices
+ * (client-go, leaderelection.NewLeaderElector; 1.2 is its jitter factor).
+ */
+function checkLeaderElection(readings: Readings): string[] {
+  const { leaseDuration, renewDeadline, retryPeriod, leaderElect } = readings.values;
+  if (!leaderElect) return [];
+  const errors: string[] = [];
+  if (leaseDuration <= renewDeadline) {
+    errors.push(
+      `${mention(readings, 'leaseDuration')} is invalid: must be more than ${mention(readings, 'renewDeadline')}`,
+    );
+  }
+  if (renewDeadline <= 1.2 * retryPeriod) {
+    errors.push(
+      `${mention(readings, 'renewDeadline')} is invalid: must be more than 1.2 times ${mention(readings, 'retryPeriod')}`,
+    );
+  }
+  return errors;
+}
+
+/** Both settings of a pair, or neither. */
+function checkPair(readings: Readings, one: SettingKey, other: SettingKey): string[] {
+  if (readings.set.has(one) === readings.set.has(other)) return [];
+  const [present, missing] = readings.set.has(one) ? [one, other] : [other, one];
+  return [`${mention(readings, present)} is invalid without ${nameOf(table[missing])}: must be both or neither`];
+}
+
+/** host:port of two listeners that would take the same port of the same interface. */
+function checkListeners(readings: Readings): string[] {
+  const { metricsEnabled, metricsAddress, securePort, bindAddress } = readings.values;
+  const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(metricsAddress) ?? [];
+  const isEverywhere = (address: string): boolean => ['', '0.0.0.0', '::'].includes(address);
+  if (!metricsEnabled || securePort === 0 || Number(port) !== securePort) return [];
+  if (host !== bindAddress && !isEverywhere(host) && !isEverywhere(bindAddress)) return [];
+  return [
+    `${mention(readings, 'metricsAddress')} is invalid: must not be the port of ${mention(readings, 'securePort')}`,
+  ];
+}
+
+function checkRoutes(readings: Readings): Findings {
+  const { values } = readings;
+  if (!wantsRoutes(values) || values.clusterCIDRs !== undefined) return { errors: [], warnings: [] };
+  const switches = `${mention(readings, 'networkRoutesEnabled')} with ${mention(readings, 'network')}`;
+  if (values.allocateNodeCIDRs) {
+    const error = `--cluster-cidr is not set but ${switches} and ${mention(readings, 'allocateNodeCIDRs')} ask for routes: set --cluster-cidr, or HCLOUD_NETWORK_ROUTES_ENABLED=false`;
+    return { errors: [error], warnings: [] };
+  }
+  const hint = `${switches} asks for routes: set --cluster-cidr, or HCLOUD_NETWORK_ROUTES_ENABLED=false`;
+  return {
+    errors: [],
+    warnings: [{ msg: 'Left the route controller idle', fields: { setting: '--cluster-cidr', hint } }],
+  };
+}
+
+function findWarnings({ values, set }: Readings): Warning[] {
+  const warnings: Warning[] = [];
+  const warn = (key: SettingKey, msg: string, hint: string): void => {
+    warnings.push({ msg, fields: { setting: set.get(key)?.source.name ?? nameOf(table[key]), hint } });
+  };
+  if (values.token !== undefined && values.token.length !== 64) {
+    warn('token', 'Found a token of unusual length', `tokens have 64 characters, this one has ${values.token.length}`);
+  }
+  if (values.serverCacheMode !== 'all') {
+    warn('serverCacheMode', 'Ignored the server cache mode', 'one shared snapshot serves every mode');
+  }
+  if (!values.leaderElect) {
+    warn('leaderElect', 'Switched leader election off', 'several pods would act at once: run exactly one');
+  }
+  if (values.usePrivateIP && values.network === undefined) {
+    warn(
+      'usePrivateIP',
+      'Found private targets without a network',
+      'set HCLOUD_NETWORK, or load balancers get no targets',
+    );
+  }
+  return warnings;
+}
+
+/**
+ * The rules that span settings. Each looks only at settings that are valid by themselves, so that one mistake
+ * gives one message.
+ */
+export function checkRules(readings: Readings): Findings {
+  const { values, set } = readings;
+  const valid = (...keys: SettingKey[]): boolean => keys.every(key => !readings.errors.has(key));
+  const errors: string[] = [];
+  if (valid('token') && values.token === undefined) {
+    errors.push(
+      'HCLOUD_TOKEN is not set: must be an API token, in HCLOUD_TOKEN or in the file named by HCLOUD_TOKEN_FILE',
+    );
+  }
+  if (set.has('location') && set.has('networkZone')) {
+    errors.push(
+      `${mention(readings, 'location')} and ${mention(readings, 'networkZone')} exclude each other: set only one`,
+    );
+  }
+  if (values.robotEnabled && valid('robotUser', 'robotPassword'))
+    errors.push(...checkPair(readings, 'robotUser', 'robotPassword'));
+  if (values.securePort !== 0) errors.push(...checkPair(readings, 'tlsCertFile', 'tlsPrivateKeyFile'));
+  if (valid('leaseDuration', 'renewDeadline', 'retryPeriod', 'leaderElect'))
+    errors.push(...checkLeaderElection(readings));
+  if (valid('metricsEnabled', 'metricsAddress', 'securePort', 'bindAddress')) errors.push(...checkListeners(readings));
+  const routes = valid(
+    'clusterCIDRs',
+    'networkRoutesEnabled',
+    'configureCloudRoutes',
+    'controllers',
+    'allocateNodeCIDRs',
+  )
+    ? checkRoutes(readings)
+    : { errors: [], warnings: [] };
+  return { errors: [...errors, ...routes.errors], warnings: [...findWarnings(readings), ...routes.warnings] };
+}
