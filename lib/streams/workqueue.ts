@@ -31,6 +31,8 @@ export interface Run extends RunContext {
   readonly waited: number;
   /** ms */
   readonly duration: number;
+  /** ms until the key runs again by itself; undefined when it waits for a trigger. */
+  readonly retryIn: number | undefined;
 }
 
 /** How many keys are in which state. */
@@ -132,13 +134,14 @@ export function workqueue(
           if (closed) return;
           running.delete(entry);
           const now = clock.now();
+          let retry: Retry | undefined;
           try {
-            const retry = retryOf(outcome, { reason, priority }, () => backoff(attempt));
+            retry = retryOf(outcome, { reason, priority }, () => backoff(attempt));
             backlog.release(entry, outcome.kind === 'failed' ? attempt + 1 : 0, retry, now);
           } catch (err) {
             return fail(err);
           }
-          emit({ key, reason, attempt, outcome, waited, duration: now - startedAt });
+          emit({ key, reason, attempt, outcome, waited, duration: now - startedAt, retryIn: retry?.after });
         });
         if (closed) subscription.unsubscribe();
         else if (!subscription.closed) running.set(entry, subscription);

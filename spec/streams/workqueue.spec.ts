@@ -316,7 +316,7 @@ describe('workqueue: outcomes', () => {
     marbles(({ hot, cold, expectObservable }) => {
       const trigger$ = hot('-a--b-------', triggers);
       const run = () => cold('     -----d', outcomes);
-      const result = { attempt: 0, reason: 'test', outcome: done, duration: 5 };
+      const result = { attempt: 0, reason: 'test', outcome: done, duration: 5, retryIn: undefined };
       const values = { a: { ...result, key: 'a', waited: 0 }, b: { ...result, key: 'b', waited: 2 } };
       const run$ = trigger$.pipe(workqueue(run, { ...options, concurrency: 1 }));
       expectObservable(run$, '------------!').toBe('------a----b', values);
@@ -421,5 +421,24 @@ describe('workqueue: ends', () => {
         },
       });
     assert.equal(seen, err);
+  });
+
+  it('tells how long until a key runs again by itself', () => {
+    marbles(({ hot, expectObservable }) => {
+      const outcomeOf: Record<string, Outcome> = {
+        a: done,
+        b: again(70),
+        c: failed('e'),
+        d: failed('e', 90),
+        e: rejected('e'),
+      };
+      const trigger$ = hot('(abcde)', Object.fromEntries([...'abcde'].map(k => [k, { key: k, reason: 'test' }])));
+      const run$ = trigger$.pipe(
+        workqueue(({ key }) => of(outcomeOf[key] as Outcome), { ...options, backoff: () => 80 }),
+        map(({ key, retryIn }) => `${key} ${retryIn}`),
+      );
+      const values = { a: 'a undefined', b: 'b 70', c: 'c 80', d: 'd 90', e: 'e undefined' };
+      expectObservable(run$, '----------!').toBe('(abcde)', values);
+    });
   });
 });

@@ -1,0 +1,181 @@
+import { catchError, defer, exhaustMap, ignoreElements, merge, type Observable, of, tap, timer } from 'rxjs';
+import type { Servers } from '../../hetzner/servers.ts';
+import type { Priority, Server } from '../../hetzner/types.ts';
+import type { KubeClient } from '../../kubernetes/client.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { EventRecorder } from '../../kubernetes/events.ts';
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock } from '../../streams/clock.ts';
+import { fromAbortable } from '../../streams/from-abortable.ts';
+import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
+import type { Run } from '../../streams/workqueue.ts';
+import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
+import { nodeTarget } from '../node-target.ts';
+import { addressesText } from './addresses.ts';
+import { applyNode } from './apply.ts';
+import { desiredNode, type NodeSettings } from './desired.ts';
+import { lookUpServer } from './lookup.ts';
+import { isUninitialized, type NodePlan, planLabels, planNode } from './plan.ts';
+import { createPredecessors } from './predecessors.ts';
+import { nodeTriggers } from './triggers.ts';
+import { createUnresolved } from './unresolved.ts';
+
+export interface NodeControllerDeps {
+  readonly nodes: Store<KubeNode>;
+  readonly servers: Servers;
+  readonly client: KubeClient;
+  readonly settings: NodeSettings;
+  /** How much older than the Node a list may be that ties its name to a server, in ms. */
+  readonly maxAge: number;
+  /** ms between two lists made to refresh the addresses of all nodes. */
+  readonly refreshEvery: number;
+  readonly events: Pick<EventRecorder, 'event'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hooks: ControllerHooks & { readonly onInitialised: (node: KubeNode) => void };
+  /** ms to wait after a failure; `attempt` counts from 0. */
+  readonly backoff: (attempt: number) => number;
+}
+
+/** A node whose problem stays is spoken of again after this, in ms. */
+const remindAfter = 3_600_000;
+/** A list younger than this serves those who look for news, in ms. */
+const justNow = 5_000;
+/** A node somebody else wrote at the same moment is tried again after this, in ms, a few times. */
+const conflictRetry = 200;
+const conflictRetries = 5;
+
+/** Initialises nodes that join and keeps addresses and label pairs of all others in step. */
+export function nodeController(deps: NodeControllerDeps): Observable<Run> {
+  const { nodes, servers, client, settings, events, clock, logger } = deps;
+  const predecessors = createPredecessors(clock);
+  const isWaiting = (name: string): boolean => {
+    const node = nodes.get(name);
+    return node !== undefined && isUninitialized(node) && !node.deleting;
+  };
+  const unresolved = createUnresolved(() => list('initialise'), isWaiting, clock);
+
+  /**
+   * Asks for a list unless one was made for another reason just now. What it says arrives through `servers.changes$`;
+   * what goes wrong is logged by the client and tried again at the next occasion.
+   */
+  function list(priority: Priority): Observable<unknown> {
+    const read = (signal: AbortSignal) => servers.notBefore(clock.monotonic() - justNow, { priority, signal });
+    return fromAbortable(read).pipe(catchError(() => of(undefined)));
+  }
+
+  async function reconcile(run: Reconcile): Promise<Outcome> {
+    const node = nodes.get(run.key);
+    if (node === undefined || node.deleting) return done;
+    const fresh = await servers.notBefore(neededBy(node), { priority: 'initialise', signal: run.signal });
+    const found = lookUpServer(node, fresh);
+    if (found.kind === 'foreign') return leaveAlone(node, found.problem, run);
+    if (found.kind === 'missing') return missing(node, run);
+    const desired = desiredNode(node, found.server, settings);
+    if ('problem' in desired) return wait(node, 'ProvidedNodeIPMismatch', desired.problem, run);
+    return apply(node, found.server, planNode(node, desired.node), run);
+  }
+
+  /**
+   * Instant of the oldest list that may be used. Joining nodes share lists: a server is there well before its kubelet.
+   * Only where the name was another Node's before, the list must be newer than the Node (the server may be new, too).
+   */
+  const neededBy = (node: KubeNode): number => {
+    if (!isUninitialized(node)) return 0;
+    const observedAt = nodes.observedAt(node.name) ?? clock.monotonic();
+    return predecessors.has(node) ? observedAt : observedAt - deps.maxAge;
+  };
+
+  async function apply(node: KubeNode, server: Server, plan: NodePlan, run: Reconcile): Promise<Outcome> {
+    const startedAt = nodes.observedAt(node.name) ?? clock.monotonic();
+    try {
+      for (const change of plan.changes) await applyNode(client, node, change, run.signal);
+    } catch (err) {
+      if (isNotFound(err)) return done;
+      return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
+    }
+    const fields = { node: node.name, serverID: server.id };
+    for (const key of plan.keptLabels) run.log.warn('Kept label that was set before', { ...fields, labels: key });
+    unresolved.delete(node.name);
+    for (const change of plan.changes) {
+      if (change.kind === 'initialise') {
+        const providerID = node.providerID === '' ? change.providerID : node.providerID;
+        const durationMs = Math.round(clock.monotonic() - startedAt);
+        run.log.info('Initialised node', { ...fields, providerID, labels: change.labels, durationMs });
+        events.event(nodeTarget(node), 'Normal', 'Synced', `Initialised from server ${server.id}`);
+        deps.hooks.onInitialised(node);
+      } else if (change.kind === 'addresses') {
+        if (isUninitialized(node)) continue;
+        run.log.info('Updated node addresses', { ...fields, addresses: addressesText(change.addresses) });
+      } else {
+        run.log.info('Updated node labels', { ...fields, labels: change.labels });
+      }
+    }
+    return done;
+  }
+
+  /** Label pairs need no server; the rest waits until one shows up in a list. */
+  async function missing(node: KubeNode, run: Reconcile): Promise<Outcome> {
+    if (!isUninitialized(node)) return applyLabels(node, run);
+    const problem =
+      node.providerID === ''
+        ? `no server named ${node.name} exists in the Hetzner Cloud project`
+        : `server ${node.providerID} does not exist in the Hetzner Cloud project`;
+    return wait(node, 'InstanceNotFound', problem, run);
+  }
+
+  async function applyLabels(node: KubeNode, run: Reconcile): Promise<Outcome> {
+    const labels = planLabels(node);
+    if (labels === undefined) return done;
+    await applyNode(client, node, labels, run.signal);
+    run.log.info('Updated node labels', { node: node.name, labels: labels.labels });
+    return done;
+  }
+
+  /** The node keeps its taint until a list of servers brings better news. */
+  function wait(node: KubeNode, reason: string, problem: string, { log }: Reconcile): Outcome {
+    if (!isUninitialized(node)) {
+      log.debug('Left node addresses as they are', { node: node.name, err: problem });
+      return done;
+    }
+    unresolved.add(node.name);
+    events.event(nodeTarget(node), 'Warning', reason, `Could not initialise node: ${problem}`);
+    log.warn('Could not initialise node, waiting for its server', { node: node.name, err: problem });
+    return again(remindAfter);
+  }
+
+  function leaveAlone(node: KubeNode, problem: string, run: Reconcile): Outcome | Promise<Outcome> {
+    if (!isUninitialized(node)) return applyLabels(node, run);
+    events.event(nodeTarget(node), 'Warning', 'UnknownProviderIDPrefix', `Left node alone: ${problem}`);
+    run.log.warn('Left node alone', { node: node.name, providerID: node.providerID, err: problem });
+    return again(remindAfter);
+  }
+
+  const refresh$ = timer(0, deps.refreshEvery).pipe(
+    exhaustMap(() => list('refresh')),
+    ignoreElements(),
+  );
+  const watch$ = defer(() => nodes.watch()).pipe(
+    tap(({ type, object }) => {
+      if (type === 'deleted') predecessors.remember(object);
+      if (type === 'added' && isUninitialized(object)) logger.info('Noticed uninitialised node', { node: object.name });
+    }),
+    ignoreElements(),
+  );
+  return controller({
+    name: 'node',
+    triggers$: merge(
+      watch$,
+      nodeTriggers({ nodes, servers$: servers.changes$, settings }),
+      unresolved.looks$,
+      refresh$,
+    ),
+    reconcile,
+    concurrency: 10,
+    backoff: deps.backoff,
+    logger,
+    hooks: deps.hooks,
+  });
+}

@@ -1,0 +1,53 @@
+import type { Cloud } from '../../hetzner/cloud.ts';
+import { isNotFound } from '../../hetzner/errors.ts';
+import type { Action } from '../../hetzner/types.ts';
+import type { Pipeline, Step } from './pipeline.ts';
+import type { RouteChange } from './plan.ts';
+import type { RouteTable } from './route-table.ts';
+
+export interface ApplyDeps {
+  readonly cloud: Pick<Cloud, 'addRoute' | 'deleteRoute'>;
+  readonly networkID: number;
+  readonly table: RouteTable;
+  readonly pipeline: Pipeline;
+}
+
+/**
+ * Makes one change real and records it in the table, step by step as the actions end. On any error the table is read
+ * again before the next try: what the API did with a change it did not confirm is unknown.
+ */
+export async function applyRoute(change: RouteChange, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  try {
+    await deps.pipeline.run(stepsOf(change, deps), signal);
+  } catch (err) {
+    deps.table.invalidate();
+    throw err;
+  }
+  deps.table.record(change.destination, change.kind === 'delete' ? undefined : change.gateway);
+}
+
+function stepsOf(change: RouteChange, { cloud, networkID }: ApplyDeps): Step[] {
+  const { destination } = change;
+  const add =
+    (gateway: string): Step =>
+    signal =>
+      cloud.addRoute(networkID, { destination, gateway }, { priority: 'route', signal });
+  const remove =
+    (gateway: string): Step =>
+    signal =>
+      cloud.deleteRoute(networkID, { destination, gateway }, { priority: 'route', signal }).catch(absentIsFine);
+  switch (change.kind) {
+    case 'create':
+      return [add(change.gateway)];
+    case 'replace':
+      return [remove(change.previousGateway), add(change.gateway)];
+    case 'delete':
+      return [remove(change.gateway)];
+  }
+}
+
+/** A route that is already gone is what a deletion wanted. */
+function absentIsFine(err: unknown): Action | undefined {
+  if (isNotFound(err)) return undefined;
+  throw err;
+}

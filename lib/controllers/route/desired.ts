@@ -1,0 +1,88 @@
+import { parseProviderID } from '../../hetzner/provider-id.ts';
+import type { Server } from '../../hetzner/types.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import { canonicalIPv4CIDR } from '../ip.ts';
+
+/** The read side of one answered list of servers. */
+export interface ServerLookup {
+  byID(id: number): Server | undefined;
+}
+
+/**
+ * What should be in the network for one pod CIDR:
+ * - `route`: through this node's address.
+ * - `hold`: the CIDR is taken by a node whose machine is not routed by us or not known yet; whatever is there stays.
+ */
+export type DesiredRoute =
+  | { readonly kind: 'route'; readonly node: string; readonly gateway: string }
+  | { readonly kind: 'hold'; readonly node: string; readonly problem: HoldProblem };
+
+export type HoldProblem = 'notOurs' | 'uninitialised' | 'serverMissing' | 'notAttached';
+
+/** Desired routes by canonical destination, and nodes that lost a CIDR to another node. */
+export interface DesiredRoutes {
+  readonly byDestination: ReadonlyMap<string, DesiredRoute>;
+  readonly contested: readonly { readonly destination: string; readonly owner: string; readonly node: string }[];
+}
+
+/** The IPv4 pod CIDRs of a node in canonical spelling; IPv6 can't be routed by a private network and is left out. */
+export const routableCIDRs = (node: KubeNode): string[] => [
+  ...new Set(node.podCIDRs.map(canonicalIPv4CIDR).filter(cidr => cidr !== undefined)),
+];
+
+/** The gateway of a node: the primary private address of its Cloud server in the network (alias IPs never count). */
+export function gatewayOf(
+  node: KubeNode,
+  servers: ServerLookup,
+  networkID: number,
+): { readonly gateway: string } | { readonly problem: HoldProblem } {
+  if (node.providerID === '') return { problem: 'uninitialised' };
+  const id = parseProviderID(node.providerID);
+  if (id.kind !== 'cloud') return { problem: 'notOurs' };
+  const server = servers.byID(id.id);
+  if (server === undefined) return { problem: 'serverMissing' };
+  const net = server.privateNets.find(n => n.network === networkID);
+  return net === undefined ? { problem: 'notAttached' } : { gateway: net.ip };
+}
+
+/**
+ * Desired routes of all nodes. Where two nodes claim one CIDR, the one the present route leads to keeps it, else the
+ * older node: a claim must never move a working route back and forth.
+ *
+ * @param gateways present routes: destination to gateway
+ */
+export function desiredRoutes(
+  nodes: readonly KubeNode[],
+  servers: ServerLookup,
+  networkID: number,
+  gateways: ReadonlyMap<string, string>,
+): DesiredRoutes {
+  const byDestination = new Map<string, DesiredRoute>();
+  const contested: { destination: string; owner: string; node: string }[] = [];
+  const oldestFirst = [...nodes].sort(
+    (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
+  );
+  for (const node of oldestFirst) {
+    const found = gatewayOf(node, servers, networkID);
+    for (const destination of routableCIDRs(node)) {
+      const claim: DesiredRoute =
+        'gateway' in found
+          ? { kind: 'route', node: node.name, gateway: found.gateway }
+          : { kind: 'hold', node: node.name, problem: found.problem };
+      const earlier = byDestination.get(destination);
+      if (earlier === undefined) {
+        byDestination.set(destination, claim);
+        continue;
+      }
+      const present = gateways.get(destination);
+      const takesOver =
+        claim.kind === 'route' &&
+        claim.gateway === present &&
+        !(earlier.kind === 'route' && earlier.gateway === present);
+      if (takesOver) byDestination.set(destination, claim);
+      const [owner, loser] = takesOver ? [claim, earlier] : [earlier, claim];
+      contested.push({ destination, owner: owner.node, node: loser.node });
+    }
+  }
+  return { byDestination, contested };
+}

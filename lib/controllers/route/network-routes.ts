@@ -1,0 +1,93 @@
+import { concat, defer, type Observable, of } from 'rxjs';
+import type { Actions } from '../../hetzner/actions.ts';
+import type { Cloud } from '../../hetzner/cloud.ts';
+import { classOf } from '../../hetzner/errors.ts';
+import type { Servers } from '../../hetzner/servers.ts';
+import type { Network } from '../../hetzner/types.ts';
+import type { KubeClient } from '../../kubernetes/client.ts';
+import type { EventRecorder } from '../../kubernetes/events.ts';
+import { patchNodeStatus } from '../../kubernetes/patches.ts';
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { exponentialBackoff } from '../../streams/backoff.ts';
+import type { Clock } from '../../streams/clock.ts';
+import { fromAbortable } from '../../streams/from-abortable.ts';
+import { randomInterval } from '../../streams/random-interval.ts';
+import type { Snapshot } from '../../streams/snapshot.ts';
+import type { Run } from '../../streams/workqueue.ts';
+import type { ControllerHooks } from '../controller.ts';
+import { parseIPv4CIDR } from '../ip.ts';
+import { createPipeline } from './pipeline.ts';
+import { createRouteReport } from './report.ts';
+import { routeController } from './route-controller.ts';
+import { createRouteTable } from './route-table.ts';
+
+export interface NetworkRoutesDeps {
+  readonly network: Snapshot<Network>;
+  readonly nodes: Store<KubeNode>;
+  readonly servers: Servers;
+  readonly cloud: Cloud;
+  readonly actions: Actions;
+  readonly client: KubeClient;
+  readonly events: EventRecorder;
+  readonly settings: Settings['routes'];
+  /** How much older than a Node the list of servers may be that tells its address, in ms. */
+  readonly maxAge: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly hooks: ControllerHooks;
+  readonly backoff: (attempt: number) => number;
+}
+
+/** Most routes a network of Hetzner holds. */
+const routeLimit = 100;
+
+/** The routes of one network with all that belongs to it: its own view, its own pipeline, its own limit. */
+export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
+  const { network, cloud, actions, client, clock, metrics, settings } = deps;
+  const { id, name } = network.value;
+  const priority = 'route';
+  const read = async (signal: AbortSignal): Promise<Network> => {
+    const found = await cloud.getNetwork(id, { priority, signal });
+    if (found === undefined) throw new Error(`Network ${name} (${id}) no longer exists`);
+    return found;
+  };
+  const holdOff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });
+  return defer(() => {
+    metrics.routeLimit.set({ network: name }, routeLimit);
+    const table = createRouteTable({
+      read: () => fromAbortable(read),
+      initial: network,
+      clock,
+      errorHoldOff: failures => holdOff(failures - 1),
+      onChange: routes => metrics.routes.set({ network: name }, routes),
+    });
+    const pipeline = createPipeline({
+      waitForAction: (action, signal) => actions.wait(action, { priority, signal }),
+      isLocked: err => classOf(err) === 'locked',
+      clock,
+    });
+    const report = createRouteReport({ ...deps, networkID: id, networkName: name, clusterCIDRs: settings.clusterCIDRs });
+    const { minResyncPeriod } = settings;
+    return routeController({
+      ...deps,
+      networkID: id,
+      table,
+      pipeline,
+      report,
+      clusterCIDRs: settings.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined),
+      safety$: concat(of(0), randomInterval(minResyncPeriod, 2 * minResyncPeriod)),
+      patchCondition: async (node, condition, signal) => {
+        const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+        const conditions = [
+          { type: 'NetworkUnavailable', ...condition, lastHeartbeatTime: now, lastTransitionTime: now },
+        ];
+        await patchNodeStatus(client, node, { conditions }, signal);
+      },
+    });
+  });
+}

@@ -1,0 +1,61 @@
+import { type Block, contains, parseIPv4CIDR } from '../ip.ts';
+import type { DesiredRoute } from './desired.ts';
+
+/** One change of a network's routes. */
+export type RouteChange =
+  | { readonly kind: 'create'; readonly destination: string; readonly gateway: string; readonly node: string }
+  /** The destination leads elsewhere: the wrong route goes, then the right one comes (the API has no update). */
+  | {
+      readonly kind: 'replace';
+      readonly destination: string;
+      readonly gateway: string;
+      readonly previousGateway: string;
+      readonly node: string;
+    }
+  | { readonly kind: 'delete'; readonly destination: string; readonly gateway: string };
+
+/**
+ * The change one destination needs, if any.
+ *
+ * A route without a node is deleted only inside the cluster CIDRs: everything else in the network belongs to the user
+ * (NAT gateways, VPNs). A destination on hold keeps what it has.
+ */
+export function planRoute(
+  destination: string,
+  desired: DesiredRoute | undefined,
+  gateway: string | undefined,
+  clusterCIDRs: readonly Block[],
+): RouteChange | undefined {
+  if (desired === undefined) {
+    if (gateway === undefined || !isOwned(destination, clusterCIDRs)) return undefined;
+    return { kind: 'delete', destination, gateway };
+  }
+  if (desired.kind === 'hold' || desired.gateway === gateway) return undefined;
+  const { node } = desired;
+  return gateway === undefined
+    ? { kind: 'create', destination, gateway: desired.gateway, node }
+    : { kind: 'replace', destination, gateway: desired.gateway, previousGateway: gateway, node };
+}
+
+/**
+ * All changes a network needs. Deletes come first: they make room under the limit of 100 routes.
+ *
+ * @param gateways present routes: destination to gateway
+ */
+export function planRoutes(
+  desired: ReadonlyMap<string, DesiredRoute>,
+  gateways: ReadonlyMap<string, string>,
+  clusterCIDRs: readonly Block[],
+): RouteChange[] {
+  const destinations = new Set([...gateways.keys(), ...desired.keys()]);
+  const changes = [...destinations]
+    .map(d => planRoute(d, desired.get(d), gateways.get(d), clusterCIDRs))
+    .filter(change => change !== undefined);
+  return [...changes.filter(c => c.kind === 'delete'), ...changes.filter(c => c.kind !== 'delete')];
+}
+
+/** True when the whole destination lies in one of the cluster CIDRs. */
+export function isOwned(destination: string, clusterCIDRs: readonly Block[]): boolean {
+  const block = parseIPv4CIDR(destination);
+  return block !== undefined && clusterCIDRs.some(cidr => contains(cidr, block));
+}

@@ -1,0 +1,62 @@
+import { isLimitExceeded } from '../../hetzner/errors.ts';
+import type { EventRecorder } from '../../kubernetes/events.ts';
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import { nodeTarget } from '../node-target.ts';
+import type { RouteChange } from './plan.ts';
+
+/** A network without room is tried again after this, in ms, unless a route of ours goes first. */
+export const limitRetry = 300_000;
+
+/** Tells users on the Node what keeps its route from being. */
+export interface RouteReport {
+  /** Says what the API refused; `noRoom` when the network has no room for more routes. */
+  notCreated(change: Exclude<RouteChange, { kind: 'delete' }>, err: unknown): 'noRoom' | 'refused';
+  /** Returns the error of the run. */
+  notAttached(destination: string, node: string): Error;
+  contested(claim: { readonly destination: string; readonly owner: string; readonly node: string }): void;
+  outsideClusterCIDR(change: Exclude<RouteChange, { kind: 'delete' }>): void;
+}
+
+export interface ReportDeps {
+  readonly nodes: Pick<Store<KubeNode>, 'get'>;
+  readonly events: Pick<EventRecorder, 'event'>;
+  readonly networkID: number;
+  readonly networkName: string;
+  /** As configured, for the message. */
+  readonly clusterCIDRs: readonly string[];
+}
+
+export function createRouteReport(deps: ReportDeps): RouteReport {
+  const network = `network ${deps.networkName} (${deps.networkID})`;
+  const warn = (name: string, reason: string, message: string): void => {
+    const node = deps.nodes.get(name);
+    if (node !== undefined) deps.events.event(nodeTarget(node), 'Warning', reason, message);
+  };
+  return {
+    notCreated(change, err) {
+      const text = err instanceof Error ? err.message : String(err);
+      const route = `route to ${change.destination} via ${change.gateway} in ${network}`;
+      if (isLimitExceeded(err)) {
+        warn(change.node, 'RouteLimitReached', `Could not create ${route}: the network has no room for more routes: ${text}`);
+        return 'noRoom';
+      }
+      warn(change.node, 'FailedToCreateRoute', `Could not create ${route}: ${text}`);
+      return 'refused';
+    },
+    notAttached(destination, node) {
+      const problem = `the server of node ${node} is not attached to ${network}`;
+      warn(node, 'FailedToCreateRoute', `Could not create route to ${destination}: ${problem}`);
+      return new Error(problem);
+    },
+    contested({ destination, owner, node }) {
+      const message = `Could not create route to ${destination}: node ${owner} has the same pod CIDR and keeps its route`;
+      warn(node, 'FailedToCreateRoute', message);
+    },
+    outsideClusterCIDR({ destination, node }) {
+      const cidrs = deps.clusterCIDRs.join(',');
+      const message = `Pod CIDR ${destination} is outside of --cluster-cidr=${cidrs}: its route is created, but will not be deleted with the node`;
+      warn(node, 'ClusterCIDRMisconfigured', message);
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { merge, type Observable, Subject } from 'rxjs';
+import type { Cloud } from '../../hetzner/cloud.ts';
+import type { Servers } from '../../hetzner/servers.ts';
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock } from '../../streams/clock.ts';
+import { done, failed, type Outcome } from '../../streams/outcome.ts';
+import type { Run, Trigger } from '../../streams/workqueue.ts';
+import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
+import type { Block } from '../ip.ts';
+import { applyRoute } from './apply.ts';
+import { type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
+import { type DesiredRoute, desiredRoutes, routableCIDRs } from './desired.ts';
+import type { Pipeline } from './pipeline.ts';
+import { isOwned, planRoute, type RouteChange } from './plan.ts';
+import { limitRetry, type RouteReport } from './report.ts';
+import type { RouteTable } from './route-table.ts';
+import { passKey, routeTriggers } from './triggers.ts';
+
+export interface RouteControllerDeps {
+  readonly nodes: Store<KubeNode>;
+  readonly servers: Servers;
+  readonly cloud: Pick<Cloud, 'addRoute' | 'deleteRoute'>;
+  readonly networkID: number;
+  readonly table: RouteTable;
+  readonly pipeline: Pipeline;
+  readonly clusterCIDRs: readonly Block[];
+  /** How much older than the Node a list of servers may be that tells its address, in ms. */
+  readonly maxAge: number;
+  readonly safety$: Observable<unknown>;
+  readonly patchCondition: (node: KubeNode, condition: NetworkUnavailable, signal: AbortSignal) => Promise<void>;
+  readonly report: RouteReport;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hooks: ControllerHooks;
+  /** ms to wait after a failure; `attempt` counts from 0. */
+  readonly backoff: (attempt: number) => number;
+}
+
+/** A pass reads the network again unless the view of it is younger than this, in ms. */
+const freshEnough = 60_000;
+
+/** Keeps the pod routes of one network. One key a destination, so that a change that fails is retried alone. */
+export function routeController(deps: RouteControllerDeps): Observable<Run> {
+  const { nodes, servers, networkID, clusterCIDRs, table, clock, report, hooks, backoff } = deps;
+  const more$ = new Subject<Trigger>();
+  /** Destinations the network had no room for; a deleted route makes room. */
+  const crowdedOut = new Set<string>();
+
+  /** Looks at each destination that is ours or should be. */
+  async function reconcilePass({ signal }: Reconcile): Promise<Outcome> {
+    if (clock.monotonic() - table.readAt() > freshEnough) table.invalidate();
+    const gateways = await table.load(signal);
+    const owned = [...gateways.keys()].filter(destination => isOwned(destination, clusterCIDRs));
+    for (const key of new Set([...owned, ...nodes.list().flatMap(routableCIDRs)])) {
+      more$.next({ key, reason: 'pass over all routes', priority: -1 });
+    }
+    return done;
+  }
+
+  async function reconcileDestination(run: Reconcile): Promise<Outcome> {
+    const gateways = await table.load(run.signal);
+    const desired = await desiredOf(run, gateways);
+    if (desired?.kind === 'hold') return holdBack(desired, run);
+    const change = planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs);
+    if (change !== undefined) {
+      if (change.kind !== 'delete' && !isOwned(change.destination, clusterCIDRs)) report.outsideClusterCIDR(change);
+      try {
+        await makeChange(change, run);
+      } catch (err) {
+        return changeFailed(change, err, run);
+      }
+    }
+    if (desired !== undefined) await writeCondition(desired.node, run, 'available');
+    return done;
+  }
+
+  /** Observes what should be at the destination; no request where no node claims it. */
+  async function desiredOf(run: Reconcile, gateways: ReadonlyMap<string, string>): Promise<DesiredRoute | undefined> {
+    const claimants = claimantsOf(run.key);
+    if (claimants.length === 0) return undefined;
+    const observe = async (instant: number) => {
+      const list = await servers.notBefore(instant, { priority: 'route', signal: run.signal });
+      return desiredRoutes(claimants, list, networkID, gateways);
+    };
+    const observedAt = Math.max(...claimants.map(node => nodes.observedAt(node.name) ?? 0));
+    let routes = await observe(observedAt - deps.maxAge);
+    const desired = routes.byDestination.get(run.key);
+    if (desired?.kind === 'hold' && run.attempt > 0) {
+      // A retry wants to know more than the run before it; runs of about the same time share one list.
+      routes = await observe(clock.monotonic() - backoff(0) / 2);
+    } else if (planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs)?.kind === 'replace') {
+      // A list from before the network was read may hold an address that is no longer the server's.
+      routes = await observe(table.readAt());
+    }
+    for (const claim of routes.contested) report.contested(claim);
+    return routes.byDestination.get(run.key);
+  }
+
+  const claimantsOf = (destination: string): KubeNode[] =>
+    nodes.list().filter(node => routableCIDRs(node).includes(destination));
+
+  async function makeChange(change: RouteChange, { log, signal }: Reconcile): Promise<void> {
+    const startedAt = clock.monotonic();
+    await applyRoute(change, deps, signal);
+    const { destination, gateway } = change;
+    const fields = { networkID, destination, gateway, durationMs: Math.round(clock.monotonic() - startedAt) };
+    crowdedOut.delete(destination);
+    if (change.kind === 'create') {
+      log.info('Created route', { node: change.node, ...fields });
+    } else if (change.kind === 'replace') {
+      log.info('Replaced route', { node: change.node, ...fields, previousGateway: change.previousGateway });
+    } else {
+      log.info('Deleted route', fields);
+      for (const key of crowdedOut) more$.next({ key, reason: 'network has room again' });
+    }
+  }
+
+  async function changeFailed(change: RouteChange, err: unknown, run: Reconcile): Promise<Outcome> {
+    if (run.signal.aborted || change.kind === 'delete') return failed(err);
+    const noRoom = report.notCreated(change, err) === 'noRoom';
+    if (noRoom) crowdedOut.add(change.destination);
+    await writeCondition(change.node, run, 'unavailable');
+    return failed(err, noRoom ? limitRetry : undefined);
+  }
+
+  /** What stays as it is: a machine that isn't routed by us or isn't known yet. Only a missing attachment is looked into. */
+  async function holdBack(desired: DesiredRoute & { kind: 'hold' }, run: Reconcile): Promise<Outcome> {
+    if (desired.problem !== 'notAttached') return done;
+    const err = report.notAttached(run.key, desired.node);
+    await writeCondition(desired.node, run, 'unavailable');
+    return failed(err);
+  }
+
+  /**
+   * Brings NetworkUnavailable in step with what the network holds; no write where it says so already. Unavailable is
+   * said only after a failure: another destination of the node may just be on its way.
+   */
+  async function writeCondition(name: string, run: Reconcile, after: 'available' | 'unavailable'): Promise<void> {
+    const node = nodes.get(name);
+    const gateways = table.current();
+    const list = servers.latest();
+    if (node === undefined || gateways === undefined || list === undefined) return;
+    const condition = networkUnavailable(node, destination => {
+      const wanted = desiredRoutes(claimantsOf(destination), list, networkID, gateways).byDestination.get(destination);
+      return wanted?.kind === 'route' && wanted.node === name && gateways.get(destination) === wanted.gateway;
+    });
+    if (condition === undefined || sameCondition(node.networkUnavailable, condition)) return;
+    if (condition.status === 'True' && after === 'available') return;
+    await deps.patchCondition(node, condition, run.signal);
+    const msg = condition.status === 'False' ? 'Marked node network available' : 'Marked node network unavailable';
+    run.log.info(msg, { node: name });
+  }
+
+  const triggers$ = routeTriggers({
+    nodes,
+    servers$: servers.changes$,
+    safety$: deps.safety$,
+    networkID,
+    clusterCIDRs,
+    gateways: table.current,
+  });
+  return controller({
+    name: 'route',
+    triggers$: merge(triggers$, more$),
+    reconcile: run => (run.key === passKey ? reconcilePass(run) : reconcileDestination(run)),
+    concurrency: 200,
+    backoff,
+    logger: deps.logger,
+    hooks,
+  });
+}

@@ -1,0 +1,64 @@
+import { concatMap, defer, from, map, merge, type Observable } from 'rxjs';
+import type { ServerList } from '../../hetzner/servers.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import type { Store, StoreChange } from '../../kubernetes/store.ts';
+import type { Trigger } from '../../streams/workqueue.ts';
+import { desiredRoutes, routableCIDRs } from './desired.ts';
+import { planRoutes } from './plan.ts';
+import type { Block } from '../ip.ts';
+
+/** Queue key of the pass over a whole network; all other keys are destinations. */
+export const passKey = 'network';
+
+export interface TriggerSources {
+  readonly nodes: Store<KubeNode>;
+  /** Each answered list of servers. */
+  readonly servers$: Observable<ServerList>;
+  /** Time for the safety pass. */
+  readonly safety$: Observable<unknown>;
+  readonly networkID: number;
+  readonly clusterCIDRs: readonly Block[];
+  /** Present routes: destination to gateway. */
+  readonly gateways: () => ReadonlyMap<string, string> | undefined;
+}
+
+/**
+ * What makes the routes of a network be looked at: nodes that come, go or change where their pods live, servers that
+ * moved or appeared in a list made for any reason, and the safety pass. Heartbeats trigger nothing.
+ */
+export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
+  const { nodes, servers$, safety$, networkID, clusterCIDRs, gateways } = sources;
+  const nodes$ = defer(() => nodes.watch()).pipe(concatMap(change => from(triggersOf(change))));
+  const moved$ = servers$.pipe(
+    concatMap(servers => {
+      const present = gateways();
+      if (present === undefined) return [];
+      const { byDestination } = desiredRoutes(nodes.list(), servers, networkID, present);
+      return planRoutes(byDestination, present, clusterCIDRs).map(({ destination }) => ({
+        key: destination,
+        reason: 'server list differs from routes',
+      }));
+    }),
+  );
+  const pass$ = safety$.pipe(map(() => ({ key: passKey, reason: 'safety pass', priority: -1 })));
+  return merge(nodes$, moved$, pass$);
+}
+
+/** The destinations a change of a node concerns. */
+function triggersOf({ type, object, previous, initial }: StoreChange<KubeNode>): Trigger[] {
+  if (type === 'updated' && previous !== undefined && !concernsRoutes(previous, object)) return [];
+  const reason = initial ? 'node present at start' : `node ${type}`;
+  const destinations = new Set([...routableCIDRs(object), ...(previous === undefined ? [] : routableCIDRs(previous))]);
+  return [...destinations].map(key => ({ key, reason, priority: initial ? -1 : 0 }));
+}
+
+const concernsRoutes = (before: KubeNode, after: KubeNode): boolean =>
+  before.providerID !== after.providerID ||
+  before.podCIDRs.join() !== after.podCIDRs.join() ||
+  internalIPs(before) !== internalIPs(after);
+
+const internalIPs = (node: KubeNode): string =>
+  node.addresses
+    .filter(a => a.type === 'InternalIP')
+    .map(a => a.address)
+    .join();

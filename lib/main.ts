@@ -1,0 +1,28 @@
+import { FatalError } from './fatal-error.ts';
+import { version } from './version.ts';
+
+/** The process edge: picks the command, turns what it returns into the exit code. Without a command the controller runs. */
+const commands: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
+  run: async argv => (await import('./run-command.ts')).runCommand(argv),
+  demo: async argv => (await import('./simulator/demo-command.ts')).demoCommand(argv),
+  version: async () => {
+    process.stdout.write(`hcloud-reactive-controller ${version} (Node.js ${process.versions.node})\n`);
+    return 0;
+  },
+};
+
+const [first = '', ...rest] = process.argv.slice(2);
+const isCommand = first !== '' && !first.startsWith('-');
+const command = commands[isCommand ? first : 'run'];
+
+if (command === undefined) {
+  process.stderr.write(`Unknown command ${JSON.stringify(first)}; commands are ${Object.keys(commands).join(', ')}\n`);
+  process.exit(1);
+}
+try {
+  process.exitCode = await command(isCommand ? rest : process.argv.slice(2));
+} catch (err) {
+  const text = err instanceof FatalError ? err.message : err instanceof Error ? err.stack : String(err);
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { createApp } from './app.ts';
+import { FatalError } from './fatal-error.ts';
+import { createDispatcher, proxiesOf } from './hetzner/dispatcher.ts';
+import { createHetzner } from './hetzner/hetzner.ts';
+import { createToken } from './hetzner/token.ts';
+import { createKubeClient } from './kubernetes/client.ts';
+import { loadKubeConnection } from './kubernetes/credentials.ts';
+import { createHealth } from './observability/health.ts';
+import { startServers } from './observability/http-server.ts';
+import { hetznerHooks, kubeHooks } from './observability/metric-hooks.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { createLogger, type RootLogger } from './observability/winston-logger.ts';
+import { loadSettings } from './settings/load.ts';
+import type { SettingsReport } from './settings/report.ts';
+import type { Settings } from './settings/settings.ts';
+import { systemClock } from './streams/clock.ts';
+import { userAgent, version } from './version.ts';
+
+/** Runs the controller until a signal or a fatal error; resolves with the exit code. */
+export async function runCommand(argv: readonly string[]): Promise<number> {
+  const loaded = loadSettings({ argv, env: process.env, readFile: path => readFileSync(path, 'utf8') });
+  if ('errors' in loaded) {
+    for (const line of loaded.errors) process.stderr.write(`${line}\n`);
+    return 1;
+  }
+  const { settings, report } = loaded;
+  const clock = systemClock;
+  const secrets = new Set([settings.hcloud.token, settings.robot.password].filter(s => s !== undefined));
+  const logger = createLogger({ level: settings.log.level, secrets: () => [...secrets] });
+  logStart(logger, report);
+
+  const currentToken = createToken({
+    token: settings.hcloud.token,
+    file: settings.hcloud.tokenFile,
+    clock,
+    onError: err => logger.error('Failed to read the token again, using the one before', { setting: 'HCLOUD_TOKEN_FILE', err }),
+  });
+  const token = () => {
+    const current = currentToken();
+    secrets.add(current);
+    return current;
+  };
+  const metrics = createMetrics();
+  metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
+  const hooks = hetznerHooks(metrics);
+  const hetzner = createHetzner({
+    endpoint: settings.hcloud.endpoint,
+    token,
+    debug: settings.hcloud.debug,
+    userAgent,
+    clock,
+    logger,
+    dispatcher: await createDispatcher(proxiesOf(process.env)),
+    hooks: {
+      onRequest: hooks.onRequest,
+      onInFlight: hooks.onInFlight,
+      onBudget: hooks.onHeaders,
+      onLookup: hit =>
+        metrics.serverCacheRequests.inc({ subsystem: 'instances_v2', mode: 'all', result: hit ? 'hit' : 'miss' }),
+      onActions: count => metrics.actionsInFlight.set({}, count),
+    },
+  });
+  metrics.onRender(() => {
+    const list = hetzner.servers.latest();
+    if (list !== undefined) metrics.serverSnapshotAge.set({}, (clock.monotonic() - list.requestedAt) / 1_000);
+  });
+
+  const { kubeconfig, master } = settings.kubernetes;
+  const connection = await loadKubeConnection({ kubeconfig, master, env: process.env }).catch(fatal);
+  const client = createKubeClient({ connection, userAgent, clock, ...kubeHooks(metrics, new URL(connection.server).host) });
+  const health = createHealth();
+  const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
+  const identity = `${hostname()}_${crypto.randomUUID()}`;
+  const app = createApp({ settings, client, hetzner, clock, logger, metrics, health, identity });
+
+  const exitCode = await new Promise<number>(resolve => {
+    const stop = (signal: NodeJS.Signals) => {
+      logger.info('Received signal, stopping', { signal });
+      subscription.unsubscribe();
+      resolve(0);
+    };
+    const subscription = app.runs$.subscribe({
+      error: err => {
+        logger.error('Stopped on an error that waiting cannot mend', { err: err instanceof FatalError ? err.message : err });
+        resolve(1);
+      },
+    });
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    process.on('SIGUSR2', () => toggleDebug(logger, settings));
+    process.on('unhandledRejection', err => {
+      logger.error('Stopped on an unhandled rejection', { err });
+      subscription.unsubscribe();
+      resolve(1);
+    });
+  });
+  await app.close();
+  await Promise.all([servers.close(), client.close(), hetzner.close()]);
+  logger.info('Stopped', { exitCode });
+  return exitCode;
+}
+
+/** What goes wrong before the controllers run is the user's to mend: a message, no stack trace. */
+function fatal(err: unknown): never {
+  throw new FatalError(err instanceof Error ? err.message : String(err), { cause: err });
+}
+
+function logStart(logger: RootLogger, report: SettingsReport): void {
+  logger.info('Started', { version, nodeVersion: process.versions.node, settings: report.effective });
+  for (const { msg, fields } of report.warnings) logger.warn(msg, fields);
+  for (const flag of report.ignored) logger.debug('Accepted flag without meaning here', { setting: `--${flag}` });
+}
+
+/** The log level changes while running: one SIGUSR2 turns debug on, the next goes back. */
+function toggleDebug(logger: RootLogger, settings: Settings): void {
+  const normal = settings.log.level === 'debug' ? 'info' : settings.log.level;
+  logger.setLevel(logger.level() === 'debug' ? normal : 'debug');
+  logger.info('Changed log level', { setting: 'log-level', reason: logger.level() });
+}

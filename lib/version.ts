@@ -1,0 +1,8 @@
+/** Version of this program: set by the bundler from package.json, `dev` when the sources run directly. */
+declare const HCLOUD_REACTIVE_CONTROLLER_VERSION: string | undefined;
+
+export const version: string =
+  typeof HCLOUD_REACTIVE_CONTROLLER_VERSION === 'string' ? HCLOUD_REACTIVE_CONTROLLER_VERSION : 'dev';
+
+/** What requests to Hetzner and Kubernetes say who we are. */
+export const userAgent = `hcloud-reactive-controller/${version}`;
