@@ -80,8 +80,8 @@ function findText(
   };
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+/** Control characters (C0, C1), line and paragraph separators. */
+const controlCharacter = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 function parseText(setting: Setting<unknown>, written: Written): { value: unknown } | { error: string } {
   if (written.text === '' && setting.type.empty === 'unset') return { value: undefined };
