@@ -1,0 +1,108 @@
+/** Actions of the API: they run for a while, and what they do happens at their end. Without timers: `settle` catches up. */
+
+export interface ActionRecord {
+  readonly id: number;
+  readonly command: string;
+  readonly started: number;
+  /** Instant at which the action leaves `running`. */
+  readonly ends: number;
+  readonly resources: readonly { readonly id: number; readonly type: string }[];
+  /** How it ends; undefined for success. */
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+  done: boolean;
+}
+
+export interface ActionChange {
+  readonly command: string;
+  readonly resources: ActionRecord['resources'];
+  /** What becomes true at the end. */
+  readonly effect?: () => void;
+  /** Takes back what was promised at the start, when the action ends in an error. */
+  readonly undo?: () => void;
+}
+
+/** How an action runs, when not as usual. */
+export interface ActionCourse {
+  /** ms until it ends. */
+  readonly duration: number;
+  /** ms until its effect is there, when that is not the end: an attached load balancer whose action keeps running. */
+  readonly effectAfter?: number | undefined;
+  readonly error?: ActionRecord['error'];
+}
+
+interface Step {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+export interface ActionBook {
+  start(at: number, change: ActionChange, course: ActionCourse): ActionRecord;
+  get(id: number): ActionRecord | undefined;
+  list(): IterableIterator<ActionRecord>;
+  /** Runs what has come due by `at`, in the order of time. */
+  settle(at: number): void;
+  /** Running actions that name the resource. */
+  runningOn(type: string, id: number): ActionRecord[];
+}
+
+/** Old actions are forgotten beyond this number, so that a demo can run for days. */
+const remembered = 20_000;
+
+export function createActionBook(firstId: number): ActionBook {
+  const book = new Map<number, ActionRecord>();
+  const running = new Set<ActionRecord>();
+  const steps: Step[] = [];
+  let nextId = firstId;
+
+  const plan = (at: number, run: () => void): void => {
+    const later = steps.findIndex(step => step.at > at);
+    steps.splice(later < 0 ? steps.length : later, 0, { at, run });
+  };
+
+  const forgetOld = (): void => {
+    for (const [id, action] of book) {
+      if (book.size <= remembered) return;
+      if (action.done) book.delete(id);
+    }
+  };
+
+  const settle = (at: number): void => {
+    for (let step = steps[0]; step !== undefined && step.at <= at; step = steps[0]) {
+      steps.shift();
+      step.run();
+    }
+  };
+
+  return {
+    start(at, change, course) {
+      const { command, resources } = change;
+      const action: ActionRecord = {
+        id: nextId++,
+        command,
+        started: at,
+        ends: at + course.duration,
+        resources,
+        error: course.error,
+        done: false,
+      };
+      book.set(action.id, action);
+      running.add(action);
+      const happen = (action.error === undefined ? change.effect : change.undo) ?? (() => {});
+      const early = action.error === undefined ? course.effectAfter : undefined;
+      if (early !== undefined) plan(at + early, happen);
+      plan(action.ends, () => {
+        if (early === undefined) happen();
+        action.done = true;
+        running.delete(action);
+      });
+      settle(at);
+      forgetOld();
+      return action;
+    },
+    get: id => book.get(id),
+    list: () => book.values(),
+    settle,
+    runningOn: (type, id) =>
+      [...running].filter(action => action.resources.some(one => one.type === type && one.id === id)),
+  };
+}
