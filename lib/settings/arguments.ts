@@ -33,9 +33,12 @@ function readFlag(argument: string): Written | undefined {
 const shapeOf = ({ label, name }: Written): FlagShape | undefined =>
   label.startsWith('--') || label === '-v' || label === '-h' ? knownFlags.get(name) : undefined;
 
+const own = (hints: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(hints, name) ? hints[name] : undefined;
+
 function unknownFlag({ label, name }: Written): string {
   const nearest = nearestName(name, [...knownFlags.keys()]);
-  const hint = flagHints[name] ?? (nearest === undefined ? 'see --help' : `did you mean --${nearest}?`);
+  const hint = own(flagHints, name) ?? (nearest === undefined ? 'see --help' : `did you mean --${nearest}?`);
   return `${label} is not a known flag; ${hint} (set by flag)`;
 }
 

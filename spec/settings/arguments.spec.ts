@@ -54,7 +54,11 @@ describe('the command line', () => {
       /^-leader-elect is not a known flag; did you mean --leader-elect\?/,
     ],
     ['a long flag that begins like -h', ['-hostname=a'], /^-hostname is not a known flag/],
-    ['a name of Object.prototype', ['--constructor=1'], /^--constructor is not a known flag/],
+    [
+      'a name of Object.prototype',
+      ['--constructor=1'],
+      /^--constructor is not a known flag; (?:see --help|did you mean --[a-z-]+\?) \(set by flag\)$/,
+    ],
     ['a flag without its value', ['--cluster-cidr'], /^--cluster-cidr has no value: must be --cluster-cidr=value/],
     ['a positional argument', ['plan'], /^"plan" is not allowed: only flags are/],
     [

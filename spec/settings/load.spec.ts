@@ -230,6 +230,9 @@ describe('trimming', () => {
     assert.deepEqual(refused({ env: { HCLOUD_NETWORK: '12\n345' } }), [
       'HCLOUD_NETWORK="12\\n345" is invalid: must not contain line breaks or other control characters (set by environment variable)',
     ]);
+    assert.deepEqual(refused({ env: { HCLOUD_NETWORK: 'a\u007f\u0085\u2028b' } }), [
+      'HCLOUD_NETWORK="a\\u007f\\u0085\\u2028b" is invalid: must not contain line breaks or other control characters (set by environment variable)',
+    ]);
     assert.deepEqual(refused({ env: { HCLOUD_TOKEN: 'a\u0000b' } }), [
       'HCLOUD_TOKEN is invalid: must not contain line breaks or other control characters (set by environment variable)',
     ]);

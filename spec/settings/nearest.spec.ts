@@ -34,6 +34,10 @@ describe('the nearest name', () => {
     assert.equal(nearestName('leader-elekt', ['leader-elect-x', 'leader-elect', 'master']), 'leader-elect');
   });
 
+  it('is the first of two that are equally near', () => {
+    assert.equal(nearestName('abcx', ['abcd', 'abce']), 'abcd');
+  });
+
   it('is none where nothing is similar', () => {
     assert.equal(nearestName('abcdefgh', ['stuvwxyz']), undefined);
     assert.equal(nearestName('abc', []), undefined);
