@@ -162,8 +162,8 @@ describe('workqueue at scale', () => {
 
   const loads = {
     'a million keys': { count: 1_000_000, order: () => ({}) },
-    '200,000 keys with mixed priorities and delays': {
-      count: 200_000,
+    '100,000 keys with mixed priorities and delays': {
+      count: 100_000,
       order: (i: number) => ({ priority: i % 3, after: (i % 2) * (1 + ((i * 7919) % 1009)) }),
     },
   };
