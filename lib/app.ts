@@ -79,7 +79,11 @@ export function createApp({ settings, client, hetzner, clock, logger, metrics, h
   const stores$ = nodes.run$.pipe(
     tap(({ err, willRetryIn }) => {
       watch.onRestart(causeOf(err));
-      logger.warn('Lost the watch of the Kubernetes API, will try again', { resource: 'nodes', after: willRetryIn, err });
+      logger.warn('Lost the watch of the Kubernetes API, will try again', {
+        resource: 'nodes',
+        after: willRetryIn,
+        err,
+      });
     }),
     ignoreElements(),
   );
@@ -120,7 +124,16 @@ export function createApp({ settings, client, hetzner, clock, logger, metrics, h
     const route$ =
       network === undefined
         ? EMPTY
-        : networkRoutes({ ...common, network, actions: hetzner.actions, settings: settings.routes, maxAge, hooks, metrics, backoff });
+        : networkRoutes({
+            ...common,
+            network,
+            actions: hetzner.actions,
+            settings: settings.routes,
+            maxAge,
+            hooks,
+            metrics,
+            backoff,
+          });
     const running = (name: string, run$: Observable<Run>): Observable<Run> => {
       metrics.runningControllers.set({ name, manager: 'hcloud-reactive-controller' }, 1);
       return run$.pipe(

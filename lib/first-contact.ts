@@ -44,7 +44,10 @@ export function firstContact(deps: FirstContactDeps): Observable<Contact> {
   );
 }
 
-async function contact({ settings, cloud, servers, clock, logger }: FirstContactDeps, signal: AbortSignal): Promise<Contact> {
+async function contact(
+  { settings, cloud, servers, clock, logger }: FirstContactDeps,
+  signal: AbortSignal,
+): Promise<Contact> {
   const wanted = settings.hcloud.network;
   const requestedAt = clock.monotonic();
   const o = { priority: 'initialise', signal } as const;
@@ -55,7 +58,9 @@ async function contact({ settings, cloud, servers, clock, logger }: FirstContact
     ]);
     if (wanted === undefined) return { network: undefined };
     if (network === undefined) {
-      throw new FatalError(`HCLOUD_NETWORK: no network with the name or id ${JSON.stringify(wanted)} in the Hetzner Cloud project`);
+      throw new FatalError(
+        `HCLOUD_NETWORK: no network with the name or id ${JSON.stringify(wanted)} in the Hetzner Cloud project`,
+      );
     }
     if (settings.hcloud.networkAttachedCheck) await checkAttached(settings, network, signal, logger);
     return { network: { value: network, requestedAt } };

@@ -1,12 +1,12 @@
 import { FatalError } from './fatal-error.ts';
-import { version } from './version.ts';
+import { versionLine } from './version.ts';
 
 /** The process edge: picks the command, turns what it returns into the exit code. Without a command the controller runs. */
 const commands: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
   run: async argv => (await import('./run-command.ts')).runCommand(argv),
   demo: async argv => (await import('./simulator/demo-command.ts')).demoCommand(argv),
   version: async () => {
-    process.stdout.write(`hcloud-reactive-controller ${version} (Node.js ${process.versions.node})\n`);
+    process.stdout.write(`${versionLine}\n`);
     return 0;
   },
 };

@@ -6,36 +6,56 @@ import { createDispatcher, proxiesOf } from './hetzner/dispatcher.ts';
 import { createHetzner } from './hetzner/hetzner.ts';
 import { createToken } from './hetzner/token.ts';
 import { createKubeClient } from './kubernetes/client.ts';
-import { loadKubeConnection } from './kubernetes/credentials.ts';
+import { type KubeConnection, loadKubeConnection } from './kubernetes/credentials.ts';
 import { createHealth } from './observability/health.ts';
 import { startServers } from './observability/http-server.ts';
 import { hetznerHooks, kubeHooks } from './observability/metric-hooks.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { createLogger, type RootLogger } from './observability/winston-logger.ts';
+import { requestedAnswer } from './settings/arguments.ts';
 import { loadSettings } from './settings/load.ts';
+import { renderHelp } from './settings/reference.ts';
 import type { SettingsReport } from './settings/report.ts';
 import type { Settings } from './settings/settings.ts';
 import { systemClock } from './streams/clock.ts';
-import { userAgent, version } from './version.ts';
+import { userAgent, version, versionLine } from './version.ts';
+
+const fatalMessage = 'Stopped on an error that waiting cannot mend';
 
 /** Runs the controller until a signal or a fatal error; resolves with the exit code. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
+  const answer = requestedAnswer(argv);
+  if (answer !== undefined) {
+    process.stdout.write(answer === 'help' ? renderHelp() : `${versionLine}\n`);
+    return 0;
+  }
   const loaded = loadSettings({ argv, env: process.env, readFile: path => readFileSync(path, 'utf8') });
   if ('errors' in loaded) {
     for (const line of loaded.errors) process.stderr.write(`${line}\n`);
     return 1;
   }
   const { settings, report } = loaded;
-  const clock = systemClock;
   const secrets = new Set([settings.hcloud.token, settings.robot.password].filter(s => s !== undefined));
   const logger = createLogger({ level: settings.log.level, secrets: () => [...secrets] });
   logStart(logger, report);
+  try {
+    return await runController(settings, logger, secrets);
+  } catch (err) {
+    if (!(err instanceof FatalError)) throw err;
+    logger.error(fatalMessage, { err: err.message });
+    return 1;
+  }
+}
+
+async function runController(settings: Settings, logger: RootLogger, secrets: Set<string>): Promise<number> {
+  const clock = systemClock;
 
   const currentToken = createToken({
     token: settings.hcloud.token,
     file: settings.hcloud.tokenFile,
     clock,
-    onError: err => logger.error('Failed to read the token again, using the one before', { setting: 'HCLOUD_TOKEN_FILE', err }),
+    onError: err =>
+      logger.error('Failed to read the token again, using the one before', { setting: 'HCLOUD_TOKEN_FILE', err }),
   });
   const token = () => {
     const current = currentToken();
@@ -52,7 +72,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     userAgent,
     clock,
     logger,
-    dispatcher: await createDispatcher(proxiesOf(process.env)),
+    dispatcher: await createDispatcher(proxiesOf(proxyVariables(settings))),
     hooks: {
       onRequest: hooks.onRequest,
       onInFlight: hooks.onInFlight,
@@ -67,9 +87,13 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     if (list !== undefined) metrics.serverSnapshotAge.set({}, (clock.monotonic() - list.requestedAt) / 1_000);
   });
 
-  const { kubeconfig, master } = settings.kubernetes;
-  const connection = await loadKubeConnection({ kubeconfig, master, env: process.env }).catch(fatal);
-  const client = createKubeClient({ connection, userAgent, clock, ...kubeHooks(metrics, new URL(connection.server).host) });
+  const connection = await connect(settings).catch(fatal);
+  const client = createKubeClient({
+    connection,
+    userAgent,
+    clock,
+    ...kubeHooks(metrics, new URL(connection.server).host),
+  });
   const health = createHealth();
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
   const identity = `${hostname()}_${crypto.randomUUID()}`;
@@ -83,7 +107,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     };
     const subscription = app.runs$.subscribe({
       error: err => {
-        logger.error('Stopped on an error that waiting cannot mend', { err: err instanceof FatalError ? err.message : err });
+        const fatal = err instanceof FatalError;
+        logger.error(fatal ? fatalMessage : 'Stopped on an unexpected error', { err: fatal ? err.message : err });
         resolve(1);
       },
     });
@@ -100,6 +125,21 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   await Promise.all([servers.close(), client.close(), hetzner.close()]);
   logger.info('Stopped', { exitCode });
   return exitCode;
+}
+
+const proxyVariables = ({ proxy }: Settings) => ({
+  HTTP_PROXY: proxy.http,
+  HTTPS_PROXY: proxy.https,
+  NO_PROXY: proxy.no,
+});
+
+function connect({ kubernetes }: Settings): Promise<KubeConnection> {
+  const { kubeconfig, master, serviceHost, servicePort, serviceAccountDir } = kubernetes;
+  const env = {
+    KUBERNETES_SERVICE_HOST: serviceHost,
+    KUBERNETES_SERVICE_PORT: servicePort === undefined ? undefined : String(servicePort),
+  };
+  return loadKubeConnection({ kubeconfig, master, env, ...(serviceAccountDir !== undefined && { serviceAccountDir }) });
 }
 
 /** What goes wrong before the controllers run is the user's to mend: a message, no stack trace. */

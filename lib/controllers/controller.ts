@@ -68,6 +68,7 @@ function logRun(log: Logger, { key, reason, attempt, outcome, duration, retryIn 
       log.error('Failed to reconcile, waiting for a change', { key, reason, err: outcome.err });
       break;
     default:
-      if (log.isEnabled('debug')) log.debug('Reconciled', { key, reason, after: retryIn, durationMs: Math.round(duration) });
+      if (log.isEnabled('debug'))
+        log.debug('Reconciled', { key, reason, after: retryIn, durationMs: Math.round(duration) });
   }
 }

@@ -76,6 +76,7 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
       master: values.master,
       serviceHost: values.serviceHost,
       servicePort: values.servicePort,
+      serviceAccountDir: values.serviceAccountDir,
     },
     proxy: { https: values.httpsProxy, http: values.httpProxy, no: values.noProxy },
     leaderElection: {

@@ -60,6 +60,7 @@ export interface Settings {
     /** Host and port of the API server inside the cluster (KUBERNETES_SERVICE_HOST, _PORT). */
     readonly serviceHost: string | undefined;
     readonly servicePort: number | undefined;
+    readonly serviceAccountDir: string | undefined;
   };
   /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or their lower-case forms, as written. May hold a password. */
   readonly proxy: {

@@ -241,6 +241,13 @@ export const variables = {
     'Kubernetes',
     'Host of the API server inside the cluster; set by Kubernetes, may be overridden.',
   ),
+  serviceAccountDir: variable(
+    'KUBERNETES_SERVICE_ACCOUNT_DIR',
+    text,
+    undefined,
+    'Kubernetes',
+    'Directory of token, ca.crt and namespace inside the cluster, where they are mounted somewhere else than usual.',
+  ),
   servicePort: variable(
     'KUBERNETES_SERVICE_PORT',
     port,

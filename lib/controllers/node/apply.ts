@@ -4,18 +4,18 @@ import { patchNode, patchNodeStatus } from '../../kubernetes/patches.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { type NodeChange, uninitializedTaint } from './plan.ts';
 
-/** Makes one change of a node real, on condition that the Node is still the one it was decided on. */
+/** Makes one change of a node real, on condition that it is still the Node it was decided on. Resolves with it as it is now. */
 export async function applyNode(
   client: KubeClient,
   node: KubeNode,
   change: NodeChange,
   signal: AbortSignal,
-): Promise<void> {
-  if (change.kind === 'addresses') {
-    await patchNodeStatus(client, node, { addresses: change.addresses }, signal);
-  } else {
-    await patchNode(client, node, operations(node, change), signal);
-  }
+): Promise<KubeNode> {
+  const written =
+    change.kind === 'addresses'
+      ? await patchNodeStatus(client, node, { addresses: change.addresses }, signal)
+      : await patchNode(client, node, operations(node, change), signal);
+  return written ?? node;
 }
 
 function operations(node: KubeNode, change: Exclude<NodeChange, { kind: 'addresses' }>): JSONPatchOp[] {

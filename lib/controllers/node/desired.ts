@@ -1,7 +1,13 @@
 import { cloudProviderID } from '../../hetzner/provider-id.ts';
 import type { Server } from '../../hetzner/types.ts';
 import type { KubeNode, NodeAddress } from '../../kubernetes/types.ts';
-import { type AddressSettings, addressesText, preferProvided, providedNodeIPAnnotation, serverAddresses } from './addresses.ts';
+import {
+  type AddressSettings,
+  addressesText,
+  preferProvided,
+  providedNodeIPAnnotation,
+  serverAddresses,
+} from './addresses.ts';
 import { type NodeLabels, serverLabels } from './labels.ts';
 
 export interface NodeSettings extends AddressSettings {

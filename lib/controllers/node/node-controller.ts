@@ -4,6 +4,7 @@ import type { Priority, Server } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
+import { createOwnWrites } from '../../kubernetes/own-writes.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -17,7 +18,7 @@ import { addressesText } from './addresses.ts';
 import { applyNode } from './apply.ts';
 import { desiredNode, type NodeSettings } from './desired.ts';
 import { lookUpServer } from './lookup.ts';
-import { isUninitialized, type NodePlan, planLabels, planNode } from './plan.ts';
+import { isUninitialized, type NodeChange, type NodePlan, planLabels, planNode } from './plan.ts';
 import { createPredecessors } from './predecessors.ts';
 import { nodeTriggers } from './triggers.ts';
 import { createUnresolved } from './unresolved.ts';
@@ -51,6 +52,7 @@ const conflictRetries = 5;
 export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   const { nodes, servers, client, settings, events, clock, logger } = deps;
   const predecessors = createPredecessors(clock);
+  const ownWrites = createOwnWrites<KubeNode>();
   const isWaiting = (name: string): boolean => {
     const node = nodes.get(name);
     return node !== undefined && isUninitialized(node) && !node.deleting;
@@ -67,8 +69,9 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   }
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
-    const node = nodes.get(run.key);
-    if (node === undefined || node.deleting) return done;
+    const stored = nodes.get(run.key);
+    if (stored === undefined || stored.deleting) return done;
+    const node = ownWrites.latest(stored);
     const fresh = await servers.notBefore(neededBy(node), { priority: 'initialise', signal: run.signal });
     const found = lookUpServer(node, fresh);
     if (found.kind === 'foreign') return leaveAlone(node, found.problem, run);
@@ -91,7 +94,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   async function apply(node: KubeNode, server: Server, plan: NodePlan, run: Reconcile): Promise<Outcome> {
     const startedAt = nodes.observedAt(node.name) ?? clock.monotonic();
     try {
-      for (const change of plan.changes) await applyNode(client, node, change, run.signal);
+      await write(node, plan.changes, run);
     } catch (err) {
       if (isNotFound(err)) return done;
       return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
@@ -116,6 +119,15 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return done;
   }
 
+  async function write(node: KubeNode, changes: readonly NodeChange[], { signal }: Reconcile): Promise<void> {
+    let before = node;
+    for (const change of changes) {
+      const after = await applyNode(client, before, change, signal);
+      ownWrites.record(before, after);
+      before = after;
+    }
+  }
+
   /** Label pairs need no server; the rest waits until one shows up in a list. */
   async function missing(node: KubeNode, run: Reconcile): Promise<Outcome> {
     if (!isUninitialized(node)) return applyLabels(node, run);
@@ -129,7 +141,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   async function applyLabels(node: KubeNode, run: Reconcile): Promise<Outcome> {
     const labels = planLabels(node);
     if (labels === undefined) return done;
-    await applyNode(client, node, labels, run.signal);
+    await write(node, [labels], run);
     run.log.info('Updated node labels', { node: node.name, labels: labels.labels });
     return done;
   }

@@ -1,4 +1,15 @@
-import { concatMap, defer, ignoreElements, type Observable, of, repeat, Subject, switchMap, takeWhile, timer } from 'rxjs';
+import {
+  concatMap,
+  defer,
+  ignoreElements,
+  type Observable,
+  of,
+  repeat,
+  Subject,
+  switchMap,
+  takeWhile,
+  timer,
+} from 'rxjs';
 import type { Clock } from '../../streams/clock.ts';
 
 /** ms between two looks while nodes wait for their server; the last one repeats. */

@@ -71,7 +71,12 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       isLocked: err => classOf(err) === 'locked',
       clock,
     });
-    const report = createRouteReport({ ...deps, networkID: id, networkName: name, clusterCIDRs: settings.clusterCIDRs });
+    const report = createRouteReport({
+      ...deps,
+      networkID: id,
+      networkName: name,
+      clusterCIDRs: settings.clusterCIDRs,
+    });
     const { minResyncPeriod } = settings;
     return routeController({
       ...deps,

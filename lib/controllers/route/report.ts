@@ -38,7 +38,11 @@ export function createRouteReport(deps: ReportDeps): RouteReport {
       const text = err instanceof Error ? err.message : String(err);
       const route = `route to ${change.destination} via ${change.gateway} in ${network}`;
       if (isLimitExceeded(err)) {
-        warn(change.node, 'RouteLimitReached', `Could not create ${route}: the network has no room for more routes: ${text}`);
+        warn(
+          change.node,
+          'RouteLimitReached',
+          `Could not create ${route}: the network has no room for more routes: ${text}`,
+        );
         return 'noRoom';
       }
       warn(change.node, 'FailedToCreateRoute', `Could not create ${route}: ${text}`);

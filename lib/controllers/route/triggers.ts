@@ -1,11 +1,11 @@
 import { concatMap, defer, from, map, merge, type Observable } from 'rxjs';
 import type { ServerList } from '../../hetzner/servers.ts';
-import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Trigger } from '../../streams/workqueue.ts';
+import type { Block } from '../ip.ts';
 import { desiredRoutes, routableCIDRs } from './desired.ts';
 import { planRoutes } from './plan.ts';
-import type { Block } from '../ip.ts';
 
 /** Queue key of the pass over a whole network; all other keys are destinations. */
 export const passKey = 'network';

@@ -1,0 +1,62 @@
+# Everything a developer runs. `make` alone lists the targets.
+
+MODULES := node_modules/.package-lock.json
+BIN     := node_modules/.bin
+NODE    := $(BIN)/node
+BUNDLE  := dist/hcloud-reactive-controller.mjs
+VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
+SOURCES := $(shell find lib -name '*.ts') package.json
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types unit scenarios spec-cluster bench bundle docs clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(BUNDLE) ## run the controller against simulated Hetzner and Kubernetes (ARGS=--full, --json)
+	@$(NODE) $(BUNDLE) demo $(ARGS)
+
+test: check scenarios spec-cluster ## everything: static checks, unit specs, scenarios, real API server
+
+check: format lint types unit ## quick checks and unit specs, under a minute
+
+format: $(MODULES)
+	@$(BIN)/biome format
+
+lint: $(MODULES)
+	@$(BIN)/biome lint --error-on-warnings
+
+types: $(MODULES)
+	@$(BIN)/tsc --noEmit -p .
+
+unit: $(MODULES)
+	@$(NODE) --test 'spec/{streams,kubernetes,hetzner,controllers,settings,observability,simulator,support}/**/*.spec.ts'
+
+scenarios: $(BUNDLE) ## the whole program against the simulator
+	@$(NODE) --test --test-concurrency=2 'spec/scenarios/**/*.spec.ts'
+
+spec-cluster: $(BUNDLE) ## the whole program against a real kube-apiserver and etcd (builds them once)
+	@$(NODE) spec/support/assets.ts
+	@$(NODE) --test --test-concurrency=1 'spec/cluster/**/*.spec.ts'
+
+bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
+	@$(NODE) spec/support/assets.ts
+	@$(NODE) spec/bench/bench.ts $(ARGS)
+
+docs: $(MODULES) ## write the generated references anew
+	@$(NODE) spec/support/generate-docs.ts
+
+bundle: $(BUNDLE) ## one file that runs with Node.js alone
+
+$(BUNDLE): $(SOURCES) $(MODULES)
+	@$(BIN)/esbuild lib/main.ts --bundle --platform=node --format=esm --target=node24 --minify --keep-names \
+	  --legal-comments=none --log-level=warning --outfile=$@ \
+	  --define:HCLOUD_REACTIVE_CONTROLLER_VERSION='"$(VERSION)"' \
+	  --banner:js="import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);"
+
+$(MODULES): package.json package-lock.json
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+clean: ## remove what was built
+	@rm -rf dist node_modules
