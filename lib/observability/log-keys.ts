@@ -41,6 +41,7 @@ export const logKeys = {
   source: 'where a setting came from',
   hint: 'what can be done about it',
   address: 'listen address',
+  check: 'name of a health check',
   signal: 'signal that was received',
   exitCode: 'exit code of the process',
   body: 'request or answer body in HCLOUD_DEBUG traces, secrets redacted',
