@@ -95,7 +95,8 @@ export const createActions = (options: ActionsOptions): Actions => {
       const err = new ActionError(watched.action, 'action_timeout', `not finished after ${deadline} ms`);
       settle(watched, waiter => waiter.reject(err));
     }
-    const due = [...all.values()].filter(watched => watched.polling === undefined && watched.dueAt <= now);
+    // Timers of Node may fire a millisecond early; whoever is due then is not worth a poll of its own.
+    const due = [...all.values()].filter(watched => watched.polling === undefined && watched.dueAt <= now + 1);
     if (due.length > 0) void poll(due);
     schedule();
   };

@@ -97,13 +97,21 @@ export const createBudget = (options: BudgetOptions): Budget => {
     }
   };
 
+  /** ms until a call of this level may be sent. */
+  const waitOf = (level: Level, at: number): number =>
+    Math.max(pausedUntil - at, bucket.waitFor(at, floorOf(level, bucket.limit(), reserve)));
+
   const enqueue = (ticket: Ticket): void => {
     const entry = ++ticket.entry;
     void limiter.schedule({ priority: ticket.level }, async () => {
       permits -= 1;
-      const mayStart = ticket.waiting && ticket.entry === entry;
-      if (mayStart && now() >= pausedUntil) return ticket.begin();
       bucket.refund(now());
+      // The permit may have been meant for a more urgent call that was still on its way into the queue, or a 429 came.
+      const mayStart = ticket.waiting && ticket.entry === entry;
+      if (mayStart && waitOf(ticket.level, now()) <= 0) {
+        bucket.take(now());
+        return ticket.begin();
+      }
       if (mayStart) enqueue(ticket);
       return pump();
     });
@@ -149,9 +157,7 @@ export const createBudget = (options: BudgetOptions): Budget => {
     while (tickets.size > permits) {
       const allowed = width(at);
       const slotFree = inFlight + permits < allowed.width;
-      const wait = slotFree
-        ? Math.max(pausedUntil - at, bucket.waitFor(at, floorOf(nextLevel(), bucket.limit(), reserve)))
-        : allowed.lasts;
+      const wait = slotFree ? waitOf(nextLevel(), at) : allowed.lasts;
       if (wait > 0) {
         // A finished request pumps too, so waiting for a slot needs no timer.
         const delay = Math.min(wait, slotFree ? nextMove(at) : Number.POSITIVE_INFINITY);

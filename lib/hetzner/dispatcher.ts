@@ -34,12 +34,15 @@ const agentOptions = ({ connectTimeout = 10_000, connections = 8 }: DispatcherOp
 /** Pool of direct connections, one for the whole process. */
 export const directDispatcher = (options: DispatcherOptions = {}): Dispatcher => new Agent(agentOptions(options));
 
-/** Pool of connections, through the given proxies if there are any. The proxy code is only loaded for that. */
+/**
+ * Pool of connections, through the given proxies if there are any. Only then undici is loaded as a whole (14 MB more):
+ * its proxy code calls `connect`, which is added to dispatchers by the main module.
+ */
 export const createDispatcher = async (
   proxies: Proxies | undefined,
   options: DispatcherOptions = {},
 ): Promise<Dispatcher> => {
   if (proxies === undefined) return directDispatcher(options);
-  const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
+  const { EnvHttpProxyAgent } = await import('undici');
   return new EnvHttpProxyAgent({ ...agentOptions(options), ...proxies });
 };

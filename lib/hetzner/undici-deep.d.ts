@@ -7,13 +7,6 @@ declare module 'undici/lib/dispatcher/agent.js' {
   export default AgentClass;
 }
 
-declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
-  import type { EnvHttpProxyAgent } from 'undici';
-
-  const EnvHttpProxyAgentClass: typeof EnvHttpProxyAgent;
-  export default EnvHttpProxyAgentClass;
-}
-
 declare module 'bottleneck/light.js' {
   import Bottleneck from 'bottleneck';
 
