@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import type { Subscription } from 'rxjs';
+import type { KubeRequest } from '../../lib/kubernetes/client.ts';
+import { KubeError } from '../../lib/kubernetes/errors.ts';
+import { type ListWatchEvent, type ListWatchOptions, listWatch } from '../../lib/kubernetes/list-watch.ts';
+import { pruneNode } from '../../lib/kubernetes/prune.ts';
+import type { KubeNode } from '../../lib/kubernetes/types.ts';
+import { scriptedClient, settle } from './scripted-client.ts';
+import { rawNode, status } from './support.ts';
+
+const gone = () => new KubeError({ status: 410, reason: 'Expired', message: 'too old' });
+const refused = () => new KubeError({ status: 0, reason: 'ECONNREFUSED', message: 'refused' });
+const page = (rv: string, items: unknown[], next?: string) => ({
+  metadata: { resourceVersion: rv, continue: next },
+  items,
+});
+const event = (type: string, name: string, rv: string) => ({ type, object: rawNode(name, { rv }) });
+const bookmark = (rv: string) => ({ type: 'BOOKMARK', object: { kind: 'Node', metadata: { resourceVersion: rv } } });
+const isWatch = (request: KubeRequest) => request.query?.watch !== undefined;
+
+/** The events in short: `apply a@2`. */
+const brief = (e: ListWatchEvent<KubeNode>): string => {
+  if (e.type === 'error') return `error ${e.willRetryIn}`;
+  if (e.type === 'initDone') return `initDone ${e.rv}`;
+  return 'object' in e ? `${e.type} ${e.object.name}@${e.object.resourceVersion}` : e.type;
+};
+
+describe('listWatch', () => {
+  let subscription: Subscription | undefined;
+  let got: string[] = [];
+  let events: ListWatchEvent<KubeNode>[] = [];
+
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    got = [];
+    events = [];
+  });
+  afterEach(() => {
+    subscription?.unsubscribe();
+    mock.timers.reset();
+  });
+
+  const start = async (
+    script: Parameters<typeof scriptedClient>[0],
+    options: Partial<ListWatchOptions<KubeNode>> = {},
+  ) => {
+    const scripted = scriptedClient(script);
+    const clock = { now: () => Date.now(), monotonic: () => Date.now() };
+    const events$ = listWatch({
+      client: scripted.client,
+      path: '/api/v1/nodes',
+      prune: pruneNode,
+      clock,
+      random: () => 0,
+      ...options,
+    });
+    subscription = events$.subscribe(e => {
+      events.push(e);
+      got.push(brief(e));
+    });
+    await settle();
+    return scripted;
+  };
+  const pass = async (ms: number, step = ms): Promise<void> => {
+    for (let at = 0; at < ms; at += step) {
+      mock.timers.tick(step);
+      await settle();
+    }
+  };
+  const list = () => page('10', [rawNode('a')]);
+
+  it('lists page by page, then watches from the version of the list with bookmarks and a random server timeout', async () => {
+    const { log, streams } = await start(
+      {
+        list: request =>
+          request.query?.continue === 'p2' ? page('10', [rawNode('b')]) : page('10', [rawNode('a')], 'p2'),
+      },
+      { random: () => 0.5, fieldSelector: 'x=y' },
+    );
+    assert.deepEqual(got, ['init', 'initApply a@1', 'initApply b@1', 'initDone 10']);
+    assert.deepEqual(
+      log.map(request => request.query),
+      [
+        { limit: 250, continue: undefined, fieldSelector: 'x=y' },
+        { limit: 250, continue: 'p2', fieldSelector: 'x=y' },
+        { watch: 1, allowWatchBookmarks: true, resourceVersion: '10', timeoutSeconds: 450, fieldSelector: 'x=y' },
+      ],
+    );
+    streams[0]?.send(event('ADDED', 'c', '11'), event('MODIFIED', 'c', '12'), event('DELETED', 'c', '13'));
+    await settle();
+    assert.deepEqual(got.slice(4), ['apply c@11', 'apply c@12', 'delete c@13']);
+  });
+
+  it('goes on at once from the last version when the server closes the watch in good order', async () => {
+    const { log, streams } = await start({ list });
+    streams[0]?.send(event('ADDED', 'b', '11'), bookmark('20'));
+    await pass(5000);
+    streams[0]?.end();
+    await settle();
+    assert.equal(log.length, 3);
+    assert.equal(log[2]?.query?.resourceVersion, '20');
+    assert.deepEqual(got.slice(3), ['apply b@11']);
+  });
+
+  it('backs off when the server closes watches as soon as they are open', async () => {
+    const { streams } = await start({ list });
+    streams[0]?.end();
+    await settle();
+    assert.equal(got.at(-1), 'error 1000');
+    await pass(999);
+    assert.equal(streams.length, 1);
+    await pass(1);
+    assert.equal(streams.length, 2);
+  });
+
+  it('BUG-074: resumes after a cut, refused connections, 503 and 401, and loses no event', async () => {
+    const failures = [refused(), refused(), 503, 401];
+    const { log, streams } = await start({
+      list,
+      refuse: (_, nth) => {
+        const failure = failures[nth - 2];
+        if (failure instanceof KubeError) throw failure;
+        if (failure !== undefined) throw new KubeError({ status: failure, reason: 'x', message: 'x' });
+      },
+    });
+    streams[0]?.send(event('ADDED', 'b', '11'));
+    await settle();
+    streams[0]?.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+    await pass(10_000, 250);
+    assert.equal(got.filter(line => line.startsWith('error')).length, 5);
+    assert.equal(log.filter(request => !isWatch(request)).length, 1, 'no relist');
+    assert.ok(log.slice(1).every(isWatch));
+    assert.equal(log.at(-1)?.query?.resourceVersion, '11');
+    streams[1]?.send(event('ADDED', 'c', '12'));
+    await settle();
+    assert.equal(got.at(-1), 'apply c@12');
+  });
+
+  it('BUG-075: makes at most one attempt a second while the API server is unreachable, and only one at a time', async () => {
+    const at: number[] = [];
+    const { streams, mostInFlight } = await start(
+      {
+        list,
+        refuse: (_, nth) => {
+          at.push(Date.now());
+          if (nth > 1) throw refused();
+        },
+      },
+      { random: Math.random },
+    );
+    streams[0]?.fail(refused());
+    await pass(120_000, 250);
+    assert.ok(at.length > 10, `${at.length} attempts`);
+    at.forEach((time, i) => {
+      assert.ok(i === 0 || time - (at[i - 1] ?? 0) >= 1000);
+    });
+    assert.equal(mostInFlight(), 1);
+  });
+
+  it('treats a cut line like a cut connection', async () => {
+    const { streams } = await start({ list });
+    streams[0]?.send(event('ADDED', 'b', '11'));
+    streams[0]?.sendRaw('{"type":"ADD');
+    streams[0]?.end();
+    await settle();
+    assert.deepEqual(got.slice(3), ['apply b@11', 'error 1000']);
+    await pass(1000);
+    assert.equal(streams[1]?.request.query?.resourceVersion, '11');
+  });
+
+  for (const [how, send] of [
+    ['an ERROR event', () => status(410, 'Expired')],
+    ['the status of the watch', undefined],
+  ] as const) {
+    it(`BUG-076: lists again, without a version, when ${how} says 410`, async () => {
+      const { log, streams } = await start({
+        list,
+        refuse: (_, nth) => {
+          if (send === undefined && nth === 2) throw gone();
+        },
+      });
+      if (send === undefined) {
+        await pass(2000);
+        streams[0]?.end();
+      } else {
+        streams[0]?.send({ type: 'ERROR', object: send() });
+      }
+      await settle();
+      assert.deepEqual(got.slice(3), ['error 0', 'init', 'initApply a@1', 'initDone 10']);
+      const lists = log.filter(request => !isWatch(request));
+      assert.equal(lists.length, 2);
+      assert.equal(lists[1]?.query?.resourceVersion, undefined);
+    });
+  }
+
+  it('backs off in a storm of 410', async () => {
+    const { log } = await start({
+      list,
+      refuse: () => {
+        throw gone();
+      },
+    });
+    assert.equal(log.length, 4, 'list, 410, list at once, 410');
+    await pass(60_000, 250);
+    assert.ok(log.length <= 4 + 2 * 60, `${log.length} requests in a minute`);
+    assert.ok(log.length > 10);
+  });
+
+  it('starts over when the continue token has expired in the middle of a list', async () => {
+    await start({
+      list: (_, nth) => {
+        if (nth === 2) throw gone();
+        return nth === 1 ? page('10', [rawNode('a')], 'p2') : page('11', [rawNode('b')]);
+      },
+    });
+    assert.deepEqual(got, ['init', 'initApply a@1', 'error 0', 'init', 'initApply b@1', 'initDone 11']);
+  });
+
+  it('starts over with backoff when a list fails, as long as it fails', async () => {
+    const { log } = await start({
+      list: (_, nth) => {
+        if (nth <= 2) throw refused();
+        return list();
+      },
+    });
+    assert.deepEqual(got, ['init', 'error 1000']);
+    await pass(2000, 1000);
+    assert.deepEqual(got.slice(2), ['init', 'error 1000', 'init', 'initApply a@1', 'initDone 10']);
+    assert.equal(log.filter(isWatch).length, 1);
+  });
+
+  it('waits as long as a 429 asks for', async () => {
+    await start({
+      list: () => {
+        throw new KubeError({ status: 429, reason: 'TooManyRequests', message: 'x', retryAfter: 17_000 });
+      },
+    });
+    assert.deepEqual(got, ['init', 'error 17000']);
+  });
+
+  it('fails a list as a whole when one of its objects cannot be identified: left out it would look deleted', async () => {
+    await start({ list: () => page('10', [rawNode('a'), { metadata: {} }]) });
+    assert.deepEqual(got, ['init', 'initApply a@1', 'error 1000']);
+  });
+
+  for (const answer of [null, {}, { items: 'x' }, { items: [] }, page('', [])]) {
+    it(`takes ${JSON.stringify(answer)} for a failed list`, async () => {
+      await start({ list: () => answer });
+      assert.deepEqual(got, ['init', 'error 1000']);
+    });
+  }
+
+  for (const line of [
+    { type: 'FOO', object: rawNode('b') },
+    { type: 'ADDED', object: {} },
+    { type: 'ADDED', object: { metadata: { resourceVersion: '12' } } },
+    { type: 'BOOKMARK' },
+    { object: rawNode('b') },
+    null,
+    7,
+  ]) {
+    it(`reports ${JSON.stringify(line)} in a watch and lists again, for the view may be wrong`, async () => {
+      const { log } = await start({ list }).then(scripted => {
+        scripted.streams[0]?.send(line);
+        return scripted;
+      });
+      await settle();
+      assert.deepEqual(got.slice(3), ['error 1000']);
+      await pass(1000);
+      assert.equal(log.filter(request => !isWatch(request)).length, 2);
+    });
+  }
+
+  it('BUG-073: drops a watch that is silent for 90 s where bookmarks come', async () => {
+    const { streams } = await start({ list });
+    await pass(60_000);
+    streams[0]?.send(bookmark('20'));
+    await settle();
+    await pass(89_999);
+    assert.equal(streams[0]?.aborted, false);
+    await pass(1);
+    assert.equal(streams[0]?.aborted, true);
+    const [last] = events.slice(-1);
+    assert.ok(last?.type === 'error' && last.err instanceof KubeError && last.err.reason === 'Idle');
+    await pass(1000);
+    assert.equal(streams[1]?.request.query?.resourceVersion, '20');
+    await pass(90_000);
+    assert.equal(streams[1]?.aborted, true, 'remembers that this server sends bookmarks');
+  });
+
+  it('BUG-073: a connection that is dead from the first minute is noticed as soon', async () => {
+    const { streams } = await start({ list });
+    await pass(90_000);
+    assert.equal(streams[0]?.aborted, true);
+  });
+
+  it('then waits for a server without bookmarks to end a quiet watch, and 5 s more', async () => {
+    const { streams } = await start({ list });
+    await pass(91_000, 1000);
+    assert.equal(streams.length, 2);
+    await pass(304_999);
+    assert.equal(streams[1]?.aborted, false);
+    await pass(1);
+    assert.equal(streams[1]?.aborted, true);
+    await pass(1000);
+    streams[2]?.send(bookmark('30'));
+    await settle();
+    await pass(90_000);
+    assert.equal(streams[2]?.aborted, true, 'a bookmark shows that it sends them after all');
+  });
+
+  it('BUG-072: keeps a watch as long as bytes come', async () => {
+    const { streams, log } = await start({ list });
+    streams[0]?.send(bookmark('20'));
+    for (let i = 0; i < 10; i++) {
+      await pass(60_000);
+      streams[0]?.send(event('MODIFIED', 'a', String(21 + i)));
+      await settle();
+    }
+    assert.equal(streams[0]?.aborted, false);
+    assert.equal(log.length, 2);
+    assert.equal(got.length, 3 + 10);
+  });
+
+  it('BUG-072: watches that are cut every 30 s cost one request each and no relist', async () => {
+    const { streams, log } = await start({ list }, { random: () => 0.999 });
+    for (let i = 0; i < 20; i++) {
+      await pass(30_000);
+      streams.at(-1)?.fail(new Error('cut'));
+      await settle();
+      assert.equal(got.at(-1), 'error 1799', 'a watch that was healthy for a while starts the backoff anew');
+      await pass(1799);
+    }
+    assert.equal(log.filter(request => !isWatch(request)).length, 1);
+    assert.equal(streams.length, 21);
+  });
+
+  it('aborts the request in flight when it is unsubscribed, and emits nothing more', async () => {
+    const { streams, log } = await start({ list });
+    subscription?.unsubscribe();
+    await settle();
+    assert.equal(streams[0]?.aborted, true);
+    await pass(100_000);
+    assert.equal(log.length, 2);
+    assert.equal(got.length, 3);
+  });
+
+  it('makes no more attempts when it is unsubscribed while it waits', async () => {
+    const { log } = await start({
+      list: () => {
+        throw refused();
+      },
+    });
+    subscription?.unsubscribe();
+    await pass(100_000);
+    assert.equal(log.length, 1);
+  });
+});
