@@ -60,5 +60,16 @@ export function checkContract(method: string, route: string, status: number, bod
   );
 }
 
-/** Operations that were checked so far, as "METHOD route status". */
-export const checkedOperations = (): string[] => [...compiled.keys()];
+/** Operations whose success was checked so far, as "METHOD route". */
+export const checkedOperations = (): string[] =>
+  [...compiled.keys()].filter(key => / 2\d\d$/.test(key)).map(key => key.slice(0, key.lastIndexOf(' ')));
+
+/** All operations of the document whose path begins with one of these. */
+export const declaredOperations = (prefixes: readonly string[]): string[] =>
+  Object.entries(paths ?? {})
+    .filter(([route]) => prefixes.some(prefix => route === prefix || route.startsWith(`${prefix}/`)))
+    .flatMap(([route, operations]) =>
+      Object.keys(operations)
+        .map(method => `${method.toUpperCase()} ${route}`)
+        .filter(name => /^(GET|POST|PUT|DELETE) /.test(name)),
+    );

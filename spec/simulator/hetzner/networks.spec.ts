@@ -131,7 +131,8 @@ describe('A route of a network', () => {
   });
 
   it('needs the address of a member as gateway where that is switched on', () => {
-    const { fake, act } = withNetwork({ gateways: 'of-member' });
+    const { fake, act } = withNetwork();
+    fake.settings.gateways = 'of-member';
     fake.networks.addSubnet(1, '10.0.1.0/24');
     assert.equal(act('add_route', { destination: '10.244.1.0/24', gateway: '10.0.1.9' }).message, 'invalid gateway');
     fake.servers.create({ name: 'w1', network: 1, ip: '10.0.1.9' });

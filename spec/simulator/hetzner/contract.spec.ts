@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkContract, checkedOperations, declaredOperations, noContract } from './contract.ts';
+import { project } from './project.ts';
+
+/** What no cloud controller asks for. */
+const notSimulated =
+  /placement_group|_iso|dns_ptr|servers.*change_protection|change_type|image|backup|rescue|rebuild|console|reset_password|metrics/;
+
+describe("Hetzner's OpenAPI document", { skip: noContract }, () => {
+  it('accepts the answers of every operation of servers, networks, actions and catalogues', () => {
+    const { fake, get, post, call, pass } = project({ networkChanges: 'parallel' });
+    const settled = <T>(value: T): T => {
+      pass(400);
+      return value;
+    };
+    const zone = { network_zone: 'eu-central' };
+    const net = settled(
+      post('/networks', { name: 'net', ip_range: '10.0.0.0/16', subnets: [{ type: 'cloud', ...zone }] }),
+    ).body.network.id;
+    const srv = settled(post('/servers', { name: 'w1', server_type: 'cx23', image: 'debian-13', networks: [net] })).body
+      .server.id;
+    const route = { destination: '10.0.9.0/24', gateway: '10.0.0.2' };
+    const calls: [command: string, body: object][] = [
+      ['add_route', route],
+      ['delete_route', route],
+      ['add_subnet', { type: 'vswitch', vswitch_id: 1, ip_range: '10.0.8.0/24', ...zone }],
+      ['delete_subnet', { ip_range: '10.0.8.0/24' }],
+      ['change_ip_range', { ip_range: '10.0.0.0/15' }],
+      ['change_protection', { delete: false }],
+    ];
+    for (const [command, body] of calls) settled(post(`/networks/${net}/actions/${command}`, body));
+    for (const command of ['poweroff', 'poweron', 'shutdown', 'reboot', 'reset'])
+      settled(post(`/servers/${srv}/actions/${command}`));
+    settled(post(`/servers/${srv}/actions/change_alias_ips`, { network: net, alias_ips: ['10.0.0.9'] }));
+    settled(post(`/servers/${srv}/actions/detach_from_network`, { network: net }));
+    settled(post(`/servers/${srv}/actions/attach_to_network`, { network: net, alias_ips: ['10.0.0.9'] }));
+    call('PUT', `/servers/${srv}`, { labels: { a: 'b' } });
+    call('PUT', `/networks/${net}`, { labels: { a: 'b' } });
+    for (const [plural, id] of [
+      ['servers', srv],
+      ['networks', net],
+    ]) {
+      const first = get(`/${plural}/actions`).body.actions[0].id;
+      const mine = get(`/${plural}/${id}/actions`).body.actions[0].id;
+      for (const path of ['', `/${id}`, `/actions/${first}`, `/${id}/actions/${mine}`])
+        assert.equal(get(`/${plural}${path}`).status, 200);
+      get(`/actions?id=${first}`);
+      get(`/actions/${first}`);
+    }
+    for (const plural of ['locations', 'server_types']) for (const path of ['', '/1', '/22']) get(`/${plural}${path}`);
+    get('/datacenters');
+    call('DELETE', `/servers/${srv}`);
+    call('DELETE', `/networks/${net}`);
+    const failures = fake.requests.filter(one => one.status >= 400).map(one => `${one.path} ${one.code}`);
+    assert.deepEqual(failures, [
+      '/locations/22 not_found',
+      '/server_types/1 not_found',
+      '/datacenters deprecated_api_endpoint',
+    ]);
+    const declared = declaredOperations(['/servers', '/networks', '/actions', '/locations', '/server_types']);
+    const expected = declared.filter(one => !notSimulated.test(one));
+    assert.deepEqual(checkedOperations().sort(), expected.sort());
+  });
+
+  it('would refuse an answer that lacks a field', () => {
+    const { fake, get } = project();
+    fake.servers.create({ id: 5, name: 'w1' });
+    const { body } = get('/servers/5');
+    const { location: _, ...server } = body.server;
+    assert.throws(
+      () => checkContract('GET', '/servers/{id}', 200, { server }),
+      /must have required property 'location'/,
+    );
+  });
+});
