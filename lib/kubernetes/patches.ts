@@ -1,0 +1,86 @@
+import type { KubeClient } from './client.ts';
+import { isInvalid, KubeError } from './errors.ts';
+import { type JSONPatchOp, testUID } from './json-patch.ts';
+import { pruneNode } from './prune.ts';
+import type { KubeNode, NodeAddress } from './types.ts';
+
+/** Part of a Node's status as it should be; what is left out stays as it is. */
+export interface NodeStatusPatch {
+  /** The whole list. */
+  readonly addresses?: readonly NodeAddress[];
+  /** Merged by `type`. */
+  readonly conditions?: readonly Readonly<Record<string, unknown>>[];
+}
+
+type Target = Pick<KubeNode, 'name' | 'uid'>;
+
+const nodePath = (node: Target): string => `/api/v1/nodes/${encodeURIComponent(node.name)}`;
+
+/**
+ * The API server answers 422 both when a `test` of a JSON patch fails and when the outcome is not a valid object; only the
+ * latter names fields. Seen with kube-apiserver 1.37.
+ */
+const testFailedAsConflict = (err: unknown): unknown =>
+  isInvalid(err) && err.causes.length === 0
+    ? new KubeError({ status: 409, reason: 'Conflict', message: `${err.message} (a test of the patch failed)` })
+    : err;
+
+/**
+ * Sends a JSON patch for a Node on condition that it is still the one with this uid. No operations: no request, resolves with
+ * undefined. Resolves with the Node as it is now; fails with a KubeError that isConflict when a test failed.
+ */
+export const patchNode = async (
+  client: KubeClient,
+  node: Target,
+  ops: readonly JSONPatchOp[],
+  signal: AbortSignal,
+): Promise<KubeNode | undefined> => {
+  if (ops.length === 0) return undefined;
+  try {
+    const answer = await client.request<unknown>({
+      method: 'PATCH',
+      path: nodePath(node),
+      contentType: 'application/json-patch+json',
+      body: [testUID(node), ...ops],
+      signal,
+    });
+    return pruneNode(answer);
+  } catch (err) {
+    throw testFailedAsConflict(err);
+  }
+};
+
+/**
+ * The body of a status patch; undefined when there is nothing in it. Addresses would be merged by `type`, which mixes up two
+ * addresses of one type, so the list is replaced. The uid makes the API server answer 409 when it is another Node.
+ */
+export const nodeStatusBody = (node: Target, patch: NodeStatusPatch): object | undefined => {
+  const { addresses, conditions = [] } = patch;
+  if (addresses === undefined && conditions.length === 0) return undefined;
+  return {
+    metadata: { uid: node.uid },
+    status: {
+      ...(addresses === undefined ? {} : { addresses: [...addresses, { $patch: 'replace' }] }),
+      ...(conditions.length === 0 ? {} : { conditions }),
+    },
+  };
+};
+
+/** Sends a status patch for a Node, as `patchNode`. */
+export const patchNodeStatus = async (
+  client: KubeClient,
+  node: Target,
+  patch: NodeStatusPatch,
+  signal: AbortSignal,
+): Promise<KubeNode | undefined> => {
+  const body = nodeStatusBody(node, patch);
+  if (body === undefined) return undefined;
+  const answer = await client.request<unknown>({
+    method: 'PATCH',
+    path: `${nodePath(node)}/status`,
+    contentType: 'application/strategic-merge-patch+json',
+    body,
+    signal,
+  });
+  return pruneNode(answer);
+};
