@@ -1,0 +1,144 @@
+import type { Logger } from '../observability/logger.ts';
+import type { Clock } from '../streams/clock.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { claimedSpec, decide, type LeaseView, observe } from './lease.ts';
+import type { Call, LeaseAPI } from './lease-api.ts';
+import { linkedController, wait } from './wait.ts';
+
+export interface ElectionDeps {
+  readonly api: LeaseAPI;
+  readonly clock: Clock;
+  readonly identity: string;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** ms, all three. */
+  readonly leaseDuration: number;
+  readonly renewDeadline: number;
+  readonly retryPeriod: number;
+  /** Told before each request after which the Lease may name us, whether or not an answer comes. */
+  readonly onClaim: () => void;
+}
+
+/** The Lease is ours by a request sent at `sentAt` (monotonic). */
+export interface Claim {
+  readonly view: LeaseView;
+  readonly sentAt: number;
+}
+
+/** A lost race or a lost object: look again. Anything else is trouble with the API server. */
+export const isRace = (err: unknown): boolean => isConflict(err) || isAlreadyExists(err) || isNotFound(err);
+
+/** ms: `retryPeriod`, up to a quarter shorter, so that contenders do not move in step. */
+export const jittered = (deps: Pick<ElectionDeps, 'retryPeriod' | 'random'>): number =>
+  deps.retryPeriod * (1 - 0.25 * deps.random());
+
+/** A request that hangs must leave time for others before the deadline. */
+export const callFor = (deps: Pick<ElectionDeps, 'renewDeadline'>, signal: AbortSignal): Call => ({
+  signal,
+  timeout: Math.max(100, deps.renewDeadline / 3),
+});
+
+/** Takes the lease: creates it, or updates what was seen. Fails with a conflict when someone was faster. */
+export const claim = async (deps: ElectionDeps, view: LeaseView | undefined, signal: AbortSignal): Promise<Claim> => {
+  const sentAt = deps.clock.monotonic();
+  const { identity, leaseDuration: duration } = deps;
+  const spec = claimedSpec(view, { identity, duration, now: deps.clock.now() });
+  deps.onClaim();
+  const call = callFor(deps, signal);
+  const latest = view === undefined ? await deps.api.create(spec, call) : await deps.api.update(view, spec, call);
+  return { view: latest, sentAt };
+};
+
+/**
+ * Waits until the lease is free and takes it. The lease is watched, so that a release is noticed at once; while the watch does
+ * not work it is read every `retryPeriod`. Resolves with undefined when `signal` aborts; never rejects.
+ */
+export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise<Claim | undefined> => {
+  const { api, clock, identity, logger } = deps;
+  let view: LeaseView | undefined;
+  /** The view may be decided on: it comes from a watch that works, or was just read. */
+  let current = false;
+  let watching = false;
+  /** Counts what the watch said. */
+  let news = 0;
+  let wake = (): void => undefined;
+  let leader = '';
+  let troubled = false;
+
+  const see = (seen: LeaseView | undefined): void => {
+    view = seen === undefined ? undefined : observe(view, seen);
+    const holder = view?.record.holder ?? '';
+    if (holder !== leader && holder !== '' && holder !== identity)
+      logger.info('Observed another leader', { leader: holder });
+    leader = holder;
+  };
+
+  const follow = () => {
+    let listed: LeaseView | undefined;
+    return api.watch().subscribe(event => {
+      switch (event.type) {
+        case 'init':
+          listed = undefined;
+          return;
+        case 'initApply':
+          listed = event.object;
+          return;
+        case 'error':
+          watching = false;
+          logger.debug('Lost the watch of the lease', { err: event.err, after: event.willRetryIn });
+          break;
+        case 'initDone':
+          watching = true;
+          see(listed);
+          break;
+        case 'apply':
+          watching = true;
+          see(event.object);
+          break;
+        case 'delete':
+          see(undefined);
+          break;
+      }
+      news += 1;
+      current = watching;
+      wake();
+    });
+  };
+
+  let watch: ReturnType<typeof follow> | undefined;
+  try {
+    while (!signal.aborted) {
+      let pause = 0;
+      try {
+        if (!current) {
+          const before = news;
+          const read = await api.get(callFor(deps, signal));
+          // What the watch said meanwhile is at least as new; the answer could hide a release from us.
+          if (news === before) see(read);
+          current = watching;
+        }
+        const decision = decide(view, identity, clock.monotonic());
+        if (decision.do !== 'wait') return await claim(deps, view, signal);
+        pause = watching ? decision.lapsesIn : Math.min(decision.lapsesIn, jittered(deps));
+        troubled = false;
+      } catch (err) {
+        if (signal.aborted) return undefined;
+        current = false;
+        // Someone was faster: his record decides what to do next.
+        pause = isRace(err) ? 0.02 * jittered(deps) : jittered(deps);
+        if (!isRace(err)) {
+          logger[troubled ? 'debug' : 'warn']('Could not reach the lease', { err, after: Math.round(pause) });
+          troubled = true;
+        }
+      }
+      watch ??= follow();
+      const pausing = linkedController(signal);
+      wake = () => pausing.controller.abort();
+      await wait(pause, pausing.controller.signal);
+      pausing.unlink();
+    }
+    return undefined;
+  } finally {
+    watch?.unsubscribe();
+  }
+};

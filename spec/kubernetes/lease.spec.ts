@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  claimedSpec,
+  decide,
+  type LeaseView,
+  microTime,
+  observe,
+  readLease,
+  releasedSpec,
+  updatedLease,
+} from '../../lib/kubernetes/lease.ts';
+
+const lease = (spec: object, rv = '1', more: object = {}) => ({ metadata: { resourceVersion: rv, ...more }, spec });
+const heldBy = (holderIdentity: string, more: object = {}) => ({
+  holderIdentity,
+  leaseDurationSeconds: 15,
+  renewTime: '2026-01-01T00:00:00.000000Z',
+  acquireTime: '2026-01-01T00:00:00.000000Z',
+  leaseTransitions: 3,
+  ...more,
+});
+const view = (spec: object, at = 0): LeaseView => readLease(lease(spec), at);
+
+describe('lease', () => {
+  it('is free without a record, without a holder, and when it is ours', () => {
+    assert.deepEqual(decide(undefined, 'me', 0), { do: 'create' });
+    for (const spec of [{}, heldBy(''), heldBy('me'), { holderIdentity: null }]) {
+      assert.deepEqual(decide(view(spec), 'me', 0), { do: 'take' });
+    }
+  });
+
+  it('lapses by the own clock alone, whatever the times inside say', () => {
+    fc.assert(
+      fc.property(fc.nat(1e6), fc.date({ noInvalidDate: true }), (elapsed, renewed) => {
+        const seen = view(heldBy('other', { renewTime: renewed.toISOString() }), 1000);
+        const decision = decide(seen, 'me', 1000 + elapsed);
+        if (elapsed >= 15_000) assert.deepEqual(decision, { do: 'take' });
+        else assert.deepEqual(decision, { do: 'wait', lapsesIn: 15_000 - elapsed });
+      }),
+    );
+  });
+
+  it('starts its time anew when the record changed, not when something else of the Lease did', () => {
+    const first = view(heldBy('other'), 0);
+    const labelled = observe(first, readLease(lease(heldBy('other'), '2', { labels: { a: 'b' } }), 5000));
+    assert.deepEqual([labelled.observedAt, labelled.resourceVersion], [0, '2']);
+    const changes = [
+      { renewTime: '2026-01-01T00:00:02.000000Z' },
+      { holderIdentity: 'third' },
+      { leaseDurationSeconds: 1 },
+      { leaseTransitions: 4 },
+      { acquireTime: '2026-01-01T00:00:02.000000Z' },
+    ];
+    for (const change of changes) {
+      assert.equal(observe(first, readLease(lease({ ...heldBy('other'), ...change }), 5000)).observedAt, 5000);
+    }
+  });
+
+  it('writes times with six digits', () => {
+    assert.equal(microTime(Date.UTC(2026, 0, 2, 3, 4, 5, 6)), '2026-01-02T03:04:05.006000Z');
+  });
+
+  it('counts a transition when the holder changes, and keeps acquireTime when he goes on', () => {
+    const claim = { identity: 'me', duration: 15_000, now: Date.UTC(2026, 1, 1) };
+    const now = '2026-02-01T00:00:00.000000Z';
+    assert.deepEqual(claimedSpec(undefined, claim), {
+      holderIdentity: 'me',
+      leaseDurationSeconds: 15,
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: 0,
+    });
+    const taken = claimedSpec(view(heldBy('other')), claim);
+    assert.deepEqual([taken.acquireTime, taken.leaseTransitions], [now, 4]);
+    const renewed = claimedSpec(view(heldBy('me')), claim);
+    assert.deepEqual(
+      [renewed.acquireTime, renewed.renewTime, renewed.leaseTransitions],
+      ['2026-01-01T00:00:00.000000Z', now, 3],
+    );
+  });
+
+  it('rounds its duration up, for nobody may take it sooner than it is given up', () => {
+    assert.equal(claimedSpec(undefined, { identity: 'me', duration: 1500, now: 0 }).leaseDurationSeconds, 2);
+  });
+
+  it('is released without a holder and for a second', () => {
+    const released = releasedSpec(view(heldBy('me')), 0);
+    assert.deepEqual([released.holderIdentity, released.leaseDurationSeconds, released.leaseTransitions], ['', 1, 3]);
+  });
+
+  it('keeps what others have written into the Lease when it is updated', () => {
+    const seen = readLease(lease(heldBy('me', { strategy: 'x' }), '7', { labels: { a: 'b' } }), 0);
+    assert.deepEqual(updatedLease(seen, { renewTime: 'now' }), {
+      metadata: { resourceVersion: '7', labels: { a: 'b' } },
+      spec: heldBy('me', { strategy: 'x', renewTime: 'now' }),
+    });
+  });
+
+  it('cannot be read without a resourceVersion', () => {
+    assert.throws(() => readLease({ spec: {} }, 0), /resourceVersion/);
+  });
+});
