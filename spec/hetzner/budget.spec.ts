@@ -118,6 +118,15 @@ describe('the budget', () => {
     assert.deepEqual(started, ['a', 'b', 'c']);
   });
 
+  it('leaves room for requests that Hetzner has not counted yet', async t => {
+    const { time, task, budget, quick, headers } = setUp(t);
+    await time.until(quick('route', 'first'));
+    for (const { run } of ['a', 'b', 'c'].map(task)) void budget.run(calling(), run);
+    await time.advance(50);
+    headers(1_000);
+    assert.equal(budget.remaining(), 998);
+  });
+
   it('does not let that first request hold up the others for more than a second', async t => {
     const { time, task, budget, started } = setUp(t);
     for (const { run } of ['a', 'b', 'c'].map(task)) void budget.run(calling(), run);
@@ -212,6 +221,28 @@ describe('a short budget', () => {
     const then = Date.now();
     await time.until(quick('refresh'), 50);
     assert.ok(Date.now() - then <= 75_200, `refresh waited ${Date.now() - then} ms`);
+  });
+
+  it('lets a call that has waited long overtake newer ones that began more urgent', async t => {
+    const { time, budget, quick, started } = setUp(t, { concurrency: 1 });
+    const abort = new AbortController();
+    // Load balancer calls of one second each, always one waiting.
+    const busy = async (): Promise<void> => {
+      for (;;) {
+        await budget.run(
+          calling('loadBalancer', abort.signal),
+          () => new Promise(resolve => setTimeout(resolve, 1_000)),
+        );
+      }
+    };
+    const load = [rejection(busy()), rejection(busy())];
+    await time.advance(1_000, 10);
+    const before = Date.now();
+    await time.until(quick('refresh', 'old'), 20, 200_000);
+    assert.deepEqual(started, ['old']);
+    assert.ok(Date.now() - before < 80_000);
+    abort.abort();
+    await time.until(Promise.all(load), 20);
   });
 
   it('lets a call that moved up overtake none of the initialisations', async t => {
@@ -336,6 +367,20 @@ describe('a refused request', () => {
     await time.until(Promise.all(runs), 10);
     assert.equal(started.length, 4);
     await time.until(quick('initialise'), 10);
+  });
+
+  it('is followed by a single request until one was answered, also when more tokens should be back', async t => {
+    const { time, budget, quick, started, task } = setUp(t);
+    await time.until(quick('route', 'first'));
+    await time.until(rejection(refused(budget, started, 'refused')));
+    started.length = 0;
+    const tasks = ['a', 'b', 'c'].map(task);
+    for (const { run } of tasks) void budget.run(calling(), run);
+    await time.advance(10_000, 20);
+    assert.deepEqual(started, ['a']);
+    tasks[0]?.answer();
+    await time.advance(50);
+    assert.deepEqual(started, ['a', 'b', 'c']);
   });
 
   it('is not forgotten because a request without an answer followed', async t => {

@@ -199,6 +199,31 @@ describe('a request to Hetzner that fails', () => {
     await closed;
   });
 
+  it('while it waits for a connection is never sent', async t => {
+    const dispatcher = await createDispatcher(undefined, { connections: 1 });
+    const answers: (() => void)[] = [];
+    const setting = await setUp(t, (_, response) => void answers.push(() => reply(response, 200, {})), { dispatcher });
+    const { http, received, server } = setting;
+    const arrived = once(server, 'request');
+    const first = http.request({ method: 'GET', path: '/first' }, open);
+    await arrived;
+    const abort = new AbortController();
+    const second = rejection(http.request({ method: 'POST', path: '/second' }, abort.signal));
+    abort.abort();
+    await second;
+    const third = http.request({ method: 'GET', path: '/third' }, open);
+    answers[0]?.();
+    await first;
+    await once(server, 'request');
+    await new Promise(resolve => setImmediate(resolve));
+    assert.deepEqual(
+      received.map(({ url }) => url),
+      ['/v1/first', '/v1/third'],
+    );
+    answers[1]?.();
+    await third;
+  });
+
   it('is not even tried with a signal that has fired', async t => {
     const { http, received } = await setUp(t, (_, response) => reply(response, 200, {}));
     await rejection(http.request({ method: 'GET', path: '/servers' }, AbortSignal.abort()));
