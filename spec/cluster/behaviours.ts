@@ -1122,6 +1122,7 @@ const restarting: Behaviour[] = [
   },
 ];
 
+/** In the order of cost: the last ones restart the API server. */
 export const BEHAVIOURS: readonly Behaviour[] = [
   ...patching,
   ...locking,
