@@ -28,8 +28,12 @@ const recorder = () => {
     answer: {
       start: (status: number, headers: Readonly<Record<string, string>>) => Object.assign(seen, { status, headers }),
       write: (chunk: string) => void seen.chunks.push(chunk),
-      end: () => void (seen.ended = true),
-      reset: () => void (seen.wasReset = true),
+      end: () => {
+        seen.ended = true;
+      },
+      reset: () => {
+        seen.wasReset = true;
+      },
     },
   };
 };

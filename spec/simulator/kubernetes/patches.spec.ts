@@ -6,11 +6,13 @@ import { jsonPatch, PatchFailure } from '../../../lib/simulator/kubernetes/json-
 import { mergePatch } from '../../../lib/simulator/kubernetes/merge-patch.ts';
 import { strategicMerge, UnknownDirective } from '../../../lib/simulator/kubernetes/strategic-merge.ts';
 
+/** `__proto__` as a key is no matter of patches, but of this language. */
 const jsonObject = fc
   .dictionary(
-    fc.string({ maxLength: 3 }).filter(key => key !== '__proto__' && !key.startsWith('$')),
+    fc.string({ maxLength: 3 }).filter(key => !key.startsWith('$')),
     fc.jsonValue({ maxDepth: 2 }),
   )
+  .filter(object => !JSON.stringify(object).includes('__proto__'))
   .map(object => JSON.parse(JSON.stringify(object)) as JsonObject);
 
 const withoutNulls = (value: Json): Json => {
@@ -43,7 +45,7 @@ describe('a JSON patch', () => {
   it('adds and removes any key, whatever its characters', () => {
     fc.assert(
       fc.property(jsonObject, fc.string(), fc.jsonValue({ maxDepth: 1 }), (target, key, value) => {
-        fc.pre(!(key in target) && key !== '__proto__');
+        fc.pre(!(key in target) && key !== '__proto__' && !JSON.stringify(value).includes('__proto__'));
         const plain = JSON.parse(JSON.stringify(value)) as Json;
         const added = jsonPatch(target, [{ op: 'add', path: pointer(key), value: plain }]);
         assert.deepEqual(added[key], plain);
