@@ -95,6 +95,5 @@ export function routeOf(network: NetworkRecord, destination: string, gateway: st
 export function removeNetwork(world: World, network: NetworkRecord): void {
   for (const server of world.servers.values())
     server.attachments = server.attachments.filter(one => one.network !== network.id);
-  network.ledger.clear();
   world.networks.delete(network.id);
 }

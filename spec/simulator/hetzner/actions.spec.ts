@@ -76,6 +76,18 @@ describe('An action', () => {
     assert.equal(get('/actions/10001').body.action.status, 'success');
   });
 
+  it('has its effect once, also when that comes before its end', () => {
+    const { fake, post, pass } = project();
+    fake.servers.create({ id: 5, name: 'w1' });
+    fake.faults.add({ kind: 'action', duration: 1000, effectAfter: 100 });
+    post('/servers/5/actions/poweroff');
+    pass(100);
+    assert.equal(fake.servers.get(5)?.status, 'off');
+    fake.servers.setStatus(5, 'running');
+    pass(900);
+    assert.equal(fake.servers.get(5)?.status, 'running');
+  });
+
   it('ends in the order of time, whatever the pauses between requests', () => {
     const { fake, get, post, pass } = project({ networkChanges: 'parallel' });
     fake.networks.create(network);

@@ -50,6 +50,7 @@ describe('A server made by the API', () => {
     ['of an unknown type', { server_type: 'cx1' }, 404, 'not_found'],
     ['in an unknown location', { location: 'fra1' }, 404, 'not_found'],
     ['in an unknown network', { networks: [9] }, 404, 'not_found'],
+    ['in a network without a subnet', { networks: [1] }, 422, 'no_subnet_available'],
     ['with a name that is no hostname', { name: 'w_1' }, 422, 'invalid_input'],
     ['with a reserved label', { labels: { 'hetzner.cloud/x': '' } }, 422, 'invalid_input'],
     ['with a bad label value', { labels: { x: '-' } }, 422, 'invalid_input'],
@@ -61,10 +62,19 @@ describe('A server made by the API', () => {
     it(`is refused ${what}`, () => {
       const { fake, post } = project();
       fake.servers.create({ name: 'taken' });
+      fake.networks.create({ id: 1, name: 'net', ipRange: '10.0.0.0/16' });
       const got = post('/servers', { ...order, ...change });
       assert.deepEqual([got.status, got.code], [status, code]);
       assert.equal(fake.servers.list().length, 1);
     });
+
+  it('is gone again when its creation fails', () => {
+    const { fake, post, pass } = project();
+    fake.faults.add({ kind: 'action', error: { code: 'action_failed', message: 'Action failed' }, times: 1 });
+    assert.equal(post('/servers', order).status, 201);
+    pass(400);
+    assert.deepEqual(fake.servers.list(), []);
+  });
 
   it('is renamed and relabelled as a whole by PUT', () => {
     const { fake, call, get } = project();
