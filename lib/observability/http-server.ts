@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import type { Settings } from '../settings/settings.ts';
 import { systemClock } from '../streams/clock.ts';
 import type { Health } from './health.ts';
@@ -37,10 +36,16 @@ const limits = {
 const idleTimeout = 20_000;
 const maxConnections = 100;
 
+/**
+ * Without the ES module facade of these two, which reads every export and so loads the WebSocket client of Node.js
+ * (8 MiB), and only when a server is wanted.
+ */
+const { getBuiltinModule } = process;
+
 const startMetrics = async ({ settings, metrics, logger }: ServersOptions): Promise<Listener | undefined> => {
   const { enabled, address } = settings.metrics;
   if (!enabled) return undefined;
-  const server = createServer(limits, metricsHandler(metrics));
+  const server = getBuiltinModule('node:http').createServer(limits, metricsHandler(metrics));
   server.setTimeout(idleTimeout);
   server.maxConnections = maxConnections;
   const setting = 'HCLOUD_METRICS_ADDRESS';
@@ -60,9 +65,8 @@ const startSecure = async (options: ServersOptions): Promise<Listener | undefine
   const { secure } = options.settings;
   if (secure.port === 0) return undefined;
   const credentials = createCredentials(secure, systemClock);
-  const https = await import('node:https');
   const { cert, key } = credentials.current;
-  const server = https.createServer(
+  const server = getBuiltinModule('node:https').createServer(
     { ...limits, cert, key, minVersion: 'TLSv1.2', handshakeTimeout: 5_000 },
     healthHandler(health, logger),
   );

@@ -2,8 +2,11 @@ import { Buffer } from 'node:buffer';
 import { errorFields, isError, read, thrownFields } from './error-fields.ts';
 import { isSecretKey, mask } from './redact.ts';
 
-/** Container runtimes (CRI) break lines of more than 16 KiB in two, and then neither half is JSON. */
-const maxLine = 16 * 1024 - 256;
+/**
+ * Container runtimes (CRI) break lines of more than 16 KiB in two, and then neither half is JSON. The margin holds the
+ * remarks on what was cut, at most one for each level, and the value at hand.
+ */
+const maxLine = 16 * 1024 - 512;
 /** Characters. */
 const maxText = 4096;
 const maxKey = 128;
@@ -16,6 +19,10 @@ export type Entry = readonly [key: string, value: unknown];
 /** JSON allows these raw; terminals, editors and line readers act on them. C1 controls, separators, bidi overrides, BOM. */
 const unsafe = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const escapeUnsafe = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+const quote = (text: string): string => JSON.stringify(text.toWellFormed()).replace(unsafe, escapeUnsafe);
+/** Printable ASCII without quote and backslash: needs no escaping. */
+const plain = /^[ !#-[\]-~]*$/;
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -63,17 +70,21 @@ export const createLineEncoder =
     /** Objects around the present one. */
     const around: object[] = [];
 
-    const spend = (json: string): string => {
-      left -= Buffer.byteLength(json) + 1;
+    const spend = (json: string, bytes = json.length): string => {
+      left -= bytes + 1;
       return json;
     };
 
     const text = (value: string, max = maxText): string => {
-      const quote = (limit: number) =>
-        JSON.stringify(redact(value, limit).toWellFormed()).replace(unsafe, escapeUnsafe);
-      const json = quote(max);
+      const clean = redact(value, max);
+      // Nearly all texts are plain, and this path makes a line three times as fast.
+      if (plain.test(clean) && clean.length + 2 <= left) return spend(`"${clean}"`);
+      const json = quote(clean);
+      const bytes = Buffer.byteLength(json);
+      if (bytes <= left) return spend(json, bytes);
       // An escaped character takes up to 6 bytes.
-      return spend(Buffer.byteLength(json) <= left ? json : quote(Math.max(0, Math.floor(left / 6))));
+      const short = quote(redact(value, Math.max(0, Math.floor(left / 6))));
+      return spend(short, Buffer.byteLength(short));
     };
 
     const number = (value: number | bigint): string => {
@@ -96,7 +107,8 @@ export const createLineEncoder =
 
     const elements = (all: readonly unknown[]): string => {
       const parts: string[] = [];
-      for (let i = 0; i < Math.min(all.length, maxMembers) && left > 0; i++) parts.push(encode(read(all, i)) ?? 'null');
+      for (let i = 0; i < Math.min(all.length, maxMembers) && left > 0; i++)
+        parts.push(encode(read(all, i)) ?? spend('null'));
       if (parts.length < all.length) parts.push(text(`... (${all.length - parts.length} more)`));
       return `[${parts.join(',')}]`;
     };
@@ -125,6 +137,7 @@ export const createLineEncoder =
       if (around.includes(object)) return text('[circular]');
       if (around.length >= maxDepth || left <= 0) return text('[cut]');
       around.push(object);
+      left -= 2; // its brackets
       try {
         return structure(object);
       } catch {
