@@ -24,10 +24,7 @@ export function steadyClock(source: TimestampProvider): SteadyClock {
   return {
     now,
     reach(instant) {
-      const ahead = instant - now();
-      if (ahead <= 0) return;
-      offset += ahead;
-      last = instant;
+      last = Math.max(now(), instant);
     },
   };
 }

@@ -40,6 +40,10 @@ function plainBacklog() {
   };
   return {
     counts: () => [waiting.filter(w => w.ready).length, waiting.filter(w => !w.ready).length, running.size],
+    nextDue: () => {
+      const delayed = waiting.filter(w => !w.ready);
+      return delayed.length === 0 ? undefined : Math.min(...delayed.map(w => w.runAt));
+    },
     add({ key, reason, priority = 0, after = 0 }: Trigger, now: number) {
       const added = { key, reason, priority, runAt: now + after, seq: 0, own: false, ready: false };
       const old = running.has(key) ? dirty.get(key) : waiting.find(w => w.key === key);
@@ -97,7 +101,7 @@ const step = fc.oneof(
 describe('keyed backlog', () => {
   it('takes the keys in the order that a plain list of the rules gives', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120 }), steps => {
+      fc.property(fc.array(step, { maxLength: 120, size: 'max' }), steps => {
         const backlog = keyedBacklog(AGEING);
         const plain = plainBacklog();
         const running: Entry[] = [];
@@ -121,6 +125,7 @@ describe('keyed backlog', () => {
             plain.release(entry.key, next.retry, now);
           }
           assert.deepEqual([backlog.ready, backlog.delayed, backlog.running], plain.counts());
+          assert.equal(backlog.nextDue(), plain.nextDue());
         }
       }),
       { numRuns: 1000 },

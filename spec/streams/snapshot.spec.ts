@@ -7,6 +7,8 @@ import {
   EMPTY,
   finalize,
   map,
+  merge,
+  mergeMap,
   type Observable,
   of,
   throwError,
@@ -19,6 +21,7 @@ import {
   type SnapshotSource,
   snapshotSource,
 } from '../../lib/streams/snapshot.ts';
+import { MAX_TIMER_MS } from '../../lib/streams/timers.ts';
 import { type MarbleHelpers, marbles } from './marbles.ts';
 
 /** A source whose fetches are the given ones, in turn. */
@@ -74,6 +77,7 @@ describe('snapshot', () => {
       const values = at({ a: 3, b: 8 });
       helpers.expectObservable(ask(source, 0, 8)).toBe('----------(b|)', values);
       helpers.expectObservable(ask(source, 1, 3)).toBe('-----(a|)', values);
+      helpers.expectObservable(ask(source, 2, 8)).toBe('----------(b|)', values);
       helpers.expectSubscriptions(fetches[0].subscriptions).toBe('---^-!');
       helpers.expectSubscriptions(fetches[1].subscriptions).toBe('--------^-!');
     });
@@ -204,6 +208,34 @@ describe('snapshot', () => {
     });
   });
 
+  it('does not fetch twice at once for those who ask from within an answer', () => {
+    marbles(helpers => {
+      const fetches = [helpers.cold('-(a|)'), helpers.cold('-----(b|)'), helpers.cold('-(c|)')] as const;
+      const source = sourceOf(helpers, fetches);
+      const two$ = source.notBefore(0).pipe(mergeMap(() => merge(source.notBefore(1), source.notBefore(2))));
+      helpers.expectObservable(two$).toBe('------b(c|)', at({ b: 1, c: 6 }));
+      helpers.expectSubscriptions(fetches[1].subscriptions).toBe('-^----!');
+      helpers.expectSubscriptions(fetches[2].subscriptions).toBe('------^!');
+    });
+  });
+
+  it('waits for instants further away than a timer can hold', t => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
+    const clock = { now: Date.now, monotonic: Date.now };
+    let fetches = 0;
+    const fetch = () => {
+      fetches += 1;
+      return of('a');
+    };
+    const source = snapshotSource({ fetch, clock, errorHoldOff: () => 0 });
+    source.notBefore(MAX_TIMER_MS + 10).subscribe();
+    t.mock.timers.tick(MAX_TIMER_MS);
+    t.mock.timers.tick(9);
+    assert.equal(fetches, 0);
+    t.mock.timers.tick(1);
+    assert.equal(fetches, 1);
+  });
+
   it('never answers with something older than asked, never fetches twice at once, and answers everyone', () => {
     const question = fc.record({
       at: fc.nat(60),
@@ -212,53 +244,58 @@ describe('snapshot', () => {
     });
     const fetches = fc.array(fc.record({ takes: fc.nat(12), ok: fc.boolean() }), { maxLength: 20 });
     fc.assert(
-      fc.property(fc.array(question, { maxLength: 25 }), fetches, fc.nat(10), (questions, script, minInterval) => {
-        const scheduler = new VirtualTimeScheduler();
-        const now = () => scheduler.now();
-        const left = [...script];
-        const sent: number[] = [];
-        let flying = 0;
-        const fetch = () =>
-          defer(() => {
-            const { takes, ok } = left.shift() ?? { takes: 1, ok: true };
-            sent.push(now());
-            flying += 1;
-            assert.equal(flying, 1);
-            const answer = () => (ok ? of(now()) : throwError(() => new Error('boom')));
-            return timer(takes, scheduler).pipe(concatMap(answer));
-          }).pipe(
-            finalize(() => {
-              flying -= 1;
-            }),
-          );
-        const source = snapshotSource<number>({
-          fetch,
-          clock: { now, monotonic: now },
-          errorHoldOff: () => 4,
-          minInterval,
-          scheduler,
-        });
-        let open = 0;
-        for (const { at: frame, back, patience } of questions) {
-          scheduler.schedule(() => {
-            open += 1;
-            const instant = now() - back;
-            const subscription = source.notBefore(instant).subscribe({
-              next: ({ requestedAt }) => assert.ok(requestedAt >= instant),
-              error: () => undefined,
-            });
-            subscription.add(() => {
-              open -= 1;
-            });
-            if (patience !== null) scheduler.schedule(() => subscription.unsubscribe(), patience);
-          }, frame);
-        }
-        scheduler.flush();
-        assert.deepEqual([open, flying], [0, 0]);
-        sent.slice(1).forEach((instant, i) => {
-          assert.ok(instant - (sent[i] as number) >= minInterval);
-        });
-      }),
+      fc.property(
+        fc.array(question, { maxLength: 25, size: 'max' }),
+        fetches,
+        fc.nat(10),
+        (questions, script, minInterval) => {
+          const scheduler = new VirtualTimeScheduler();
+          const now = () => scheduler.now();
+          const left = [...script];
+          const sent: number[] = [];
+          let flying = 0;
+          const fetch = () =>
+            defer(() => {
+              const { takes, ok } = left.shift() ?? { takes: 1, ok: true };
+              sent.push(now());
+              flying += 1;
+              assert.equal(flying, 1);
+              const answer = () => (ok ? of(now()) : throwError(() => new Error('boom')));
+              return timer(takes, scheduler).pipe(concatMap(answer));
+            }).pipe(
+              finalize(() => {
+                flying -= 1;
+              }),
+            );
+          const source = snapshotSource<number>({
+            fetch,
+            clock: { now, monotonic: now },
+            errorHoldOff: () => 4,
+            minInterval,
+            scheduler,
+          });
+          let open = 0;
+          for (const { at: frame, back, patience } of questions) {
+            scheduler.schedule(() => {
+              open += 1;
+              const instant = now() - back;
+              const subscription = source.notBefore(instant).subscribe({
+                next: ({ requestedAt }) => assert.ok(requestedAt >= instant),
+                error: () => undefined,
+              });
+              subscription.add(() => {
+                open -= 1;
+              });
+              if (patience !== null) scheduler.schedule(() => subscription.unsubscribe(), patience);
+            }, frame);
+          }
+          scheduler.flush();
+          assert.deepEqual([open, flying], [0, 0]);
+          sent.slice(1).forEach((instant, i) => {
+            assert.ok(instant - (sent[i] as number) >= minInterval);
+          });
+        },
+      ),
       { numRuns: 300 },
     );
   });

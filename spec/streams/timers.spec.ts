@@ -36,6 +36,19 @@ describe('afterMs', () => {
 });
 
 describe('longTimer', () => {
+  it('is not early on real timers', t => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
+    let emissions = 0;
+    longTimer(MAX_TIMER_MS + 10).subscribe(() => {
+      emissions += 1;
+    });
+    t.mock.timers.tick(MAX_TIMER_MS);
+    t.mock.timers.tick(9);
+    assert.equal(emissions, 0);
+    t.mock.timers.tick(1);
+    assert.equal(emissions, 1);
+  });
+
   it('emits after its delay, also one that no timer can hold, and leaves none when it is unsubscribed', () => {
     marbles(({ expectObservable, flush, scheduler }) => {
       expectObservable(longTimer(5)).toBe('-----(0|)', { 0: 0 });

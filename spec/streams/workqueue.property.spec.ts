@@ -8,6 +8,7 @@ import {
   concatMap,
   defer,
   EMPTY,
+  map,
   type Observable,
   of,
   Subject,
@@ -45,9 +46,10 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   triggers: fc.array(fc.record({ at, key: anyKey, priority: fc.integer({ min: -1, max: 1 }), after: delay }), {
     minLength: 1,
     maxLength: 40,
+    size: 'max',
   }),
   holds: fc.array(fc.record({ at, held: fc.boolean() }), { maxLength: 4 }),
-  runs: fc.array(fc.record({ takes: fc.integer({ min: -1, max: 15 }), ending }), { maxLength: 40 }),
+  runs: fc.array(fc.record({ takes: fc.integer({ min: -1, max: 15 }), ending }), { maxLength: 40, size: 'max' }),
   echoes: fc.array(fc.option(anyKey, { nil: undefined }), { maxLength: 10 }),
 });
 
@@ -161,13 +163,14 @@ describe('workqueue at scale', () => {
   };
 
   const loads = {
-    'a million keys': { count: 1_000_000, order: () => ({}) },
-    '100,000 keys with mixed priorities and delays': {
-      count: 100_000,
+    'a million keys': { count: 1_000_000, order: () => ({}), takes: -1 },
+    '50,000 keys with mixed priorities, delays and asynchronous runs': {
+      count: 50_000,
+      takes: 1,
       order: (i: number) => ({ priority: i % 3, after: (i % 2) * (1 + ((i * 7919) % 1009)) }),
     },
   };
-  for (const [name, { count, order }] of Object.entries(loads)) {
+  for (const [name, { count, order, takes }] of Object.entries(loads)) {
     it(`takes ${name} while held, runs each once and keeps nothing of them`, () => {
       const scheduler = new VirtualTimeScheduler();
       const trigger$ = new Subject<Trigger>();
@@ -176,7 +179,7 @@ describe('workqueue at scale', () => {
       let last: WorkqueueStats | undefined;
       const run = () => {
         runs += 1;
-        return of(done);
+        return takes < 0 ? of(done) : timer(takes, scheduler).pipe(map(() => done));
       };
       const onStats = (s: WorkqueueStats) => {
         last = s;
