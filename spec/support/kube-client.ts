@@ -18,6 +18,8 @@ export interface KubeObject {
   };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status: Readonly<Record<string, unknown>>;
+  /** Events only. */
+  readonly involvedObject?: Readonly<Record<string, string>>;
 }
 
 /** An answer: an object, a list or a Status. */
