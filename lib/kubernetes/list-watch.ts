@@ -35,7 +35,7 @@ export interface ListWatchOptions<T> {
   readonly retry?: RetryRule;
   /** Shortest and longest time, in s, after which the server is asked to end a watch. */
   readonly serverTimeout?: readonly [number, number];
-  /** ms without a byte after which a watch is dropped, where the server sends bookmarks (it does about every minute). */
+  /** ms without a byte after which a watch is opened anew. */
   readonly idleTimeout?: number;
   /** ms a watch must live for the failures before it to be forgotten. */
   readonly healthyAfter?: number;
@@ -59,9 +59,9 @@ interface Step {
  * - any other failure: go on from the last resourceVersion (a failed list: from its start), backing off.
  * - a watch closed in good order: go on at once, or back off where it lived less than `shortWatch`.
  * - an event that makes no sense: reported, then list again, for the view may be wrong.
- * - silence: a watch is dropped after `idleTimeout`, for a half-open connection never says that it is one. Where that
- *   happens before the first bookmark was seen, the server may be one without bookmarks: the next watches may be silent
- *   until 5 s after the server should have closed them itself, or until a bookmark shows otherwise.
+ * - silence for `idleTimeout`: the watch is opened anew from where it was, for a half-open connection never says that it is
+ *   one. An error only where a bookmark was due (about every minute once something happened since the watch began); of a quiet
+ *   collection silence is normal, and asking again costs one cheap request.
  *
  * Rules after client-go's reflector and kube-rs' watcher. Unsubscribing aborts the request in flight at once.
  */

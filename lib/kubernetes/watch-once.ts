@@ -12,9 +12,6 @@ export interface WatchEnd {
   readonly healthy: boolean;
 }
 
-/** The server should have ended the watch itself by then. */
-const graceAfterServerTimeout = 5000;
-
 /**
  * Watches of one collection, one after the other; remembers between them whether this server sends bookmarks here.
  * Each call is one watch request from `rv` until it ends; it never rejects.
@@ -26,20 +23,17 @@ export const watchOnce = <T>(
   const { client, path, prune, fieldSelector, clock } = options;
   const { serverTimeout = [300, 600], idleTimeout = 90_000, healthyAfter = 10_000, shortWatch = 1000 } = options;
   const what = `watch of ${path}`;
-  /** Undefined: not known yet. */
-  let sendsBookmarks: boolean | undefined;
+  let bookmarksSeen = false;
 
   return async (from, emit, parent) => {
     const [shortest, longest] = serverTimeout;
     // Random, so that the watches of many clients do not end together.
     const timeoutSeconds = Math.round(shortest + random() * (longest - shortest));
-    const untilServerEnds = timeoutSeconds * 1000 + graceAfterServerTimeout;
-    const limit = (): number => (sendsBookmarks === false ? untilServerEnds : Math.min(idleTimeout, untilServerEnds));
     const { controller, unlink } = linkedController(parent);
+    let wentSilent = false;
     const silent = (): void => {
-      controller.abort(new KubeError({ status: 0, reason: 'Idle', message: `${what}: silent for ${limit()} ms` }));
-      // A server of the old kind, or a dead connection: the next watch will tell, and this question is asked only once.
-      sendsBookmarks ??= false;
+      wentSilent = true;
+      controller.abort();
     };
     let rv = from;
     let openedAt: number | undefined;
@@ -58,7 +52,7 @@ export const watchOnce = <T>(
         signal: controller.signal,
       });
       openedAt = clock.monotonic();
-      for await (const line of jsonLines(idleGuard(bytes, limit, silent))) {
+      for await (const line of jsonLines(idleGuard(bytes, idleTimeout, silent))) {
         if (parent.aborted) return end(rv, undefined);
         const event = readWatchEvent(what, line);
         switch (event.type) {
@@ -68,7 +62,7 @@ export const watchOnce = <T>(
             rv = event.rv;
             break;
           case 'bookmark':
-            sendsBookmarks = true;
+            bookmarksSeen = true;
             rv = event.rv;
             break;
           case 'error':
@@ -81,6 +75,11 @@ export const watchOnce = <T>(
       const message = `${what}: closed by the server after ${Math.round(lived())} ms`;
       return end(rv, new KubeError({ status: 0, reason: 'ShortWatch', message }));
     } catch (err) {
+      if (wentSilent) {
+        // kube-apiserver sends no bookmark as long as the version is still the one the watch began with: such silence is normal.
+        if (!bookmarksSeen || rv === from) return end(rv, undefined);
+        return end(rv, new KubeError({ status: 0, reason: 'Idle', message: `${what}: silent for ${idleTimeout} ms` }));
+      }
       if (err instanceof BadEvent || isGone(err)) return end(undefined, err);
       return end(rv, errorFromNetwork(what, err));
     } finally {
