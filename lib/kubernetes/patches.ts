@@ -17,12 +17,13 @@ type Target = Pick<KubeNode, 'name' | 'uid'>;
 const nodePath = (node: Target): string => `/api/v1/nodes/${encodeURIComponent(node.name)}`;
 
 /**
- * The API server answers 422 both when a `test` of a JSON patch fails and when the outcome is not a valid object; only the
- * latter names fields. Seen with kube-apiserver 1.37.
+ * The API server (seen: 1.37) answers 422 when the outcome of a patch is not a valid object, but also when a JSON patch does not
+ * fit (a `test` failed, a path is gone; it names no field then) and when a merge patch has another uid ("immutable").
+ * The latter two mean that the object is not the one the decision was made on.
  */
-const testFailedAsConflict = (err: unknown): unknown =>
-  isInvalid(err) && err.causes.length === 0
-    ? new KubeError({ status: 409, reason: 'Conflict', message: `${err.message} (a test of the patch failed)` })
+const misfitAsConflict = (err: unknown): unknown =>
+  isInvalid(err) && (err.causes.length === 0 || err.causes.some(cause => cause.field === 'metadata.uid'))
+    ? new KubeError({ status: 409, reason: 'Conflict', message: `${err.message} (the object has changed)` })
     : err;
 
 /**
@@ -46,13 +47,13 @@ export const patchNode = async (
     });
     return pruneNode(answer);
   } catch (err) {
-    throw testFailedAsConflict(err);
+    throw misfitAsConflict(err);
   }
 };
 
 /**
  * The body of a status patch; undefined when there is nothing in it. Addresses would be merged by `type`, which mixes up two
- * addresses of one type, so the list is replaced. The uid makes the API server answer 409 when it is another Node.
+ * addresses of one type, so the list is replaced. The API server refuses the patch when it has a Node of another uid.
  */
 export const nodeStatusBody = (node: Target, patch: NodeStatusPatch): object | undefined => {
   const { addresses, conditions = [] } = patch;
@@ -75,12 +76,16 @@ export const patchNodeStatus = async (
 ): Promise<KubeNode | undefined> => {
   const body = nodeStatusBody(node, patch);
   if (body === undefined) return undefined;
-  const answer = await client.request<unknown>({
-    method: 'PATCH',
-    path: `${nodePath(node)}/status`,
-    contentType: 'application/strategic-merge-patch+json',
-    body,
-    signal,
-  });
-  return pruneNode(answer);
+  try {
+    const answer = await client.request<unknown>({
+      method: 'PATCH',
+      path: `${nodePath(node)}/status`,
+      contentType: 'application/strategic-merge-patch+json',
+      body,
+      signal,
+    });
+    return pruneNode(answer);
+  } catch (err) {
+    throw misfitAsConflict(err);
+  }
 };

@@ -130,6 +130,19 @@ describe('patchNodeStatus', () => {
       });
     }));
 
+  it('reports another uid as a conflict', () =>
+    withServer(
+      (_, response) => {
+        const details = {
+          causes: [{ field: 'metadata.uid', reason: 'FieldValueInvalid', message: 'field is immutable' }],
+        };
+        json(response, 422, status(422, 'Invalid', 'invalid', { details }));
+      },
+      async client => {
+        await assert.rejects(patchNodeStatus(client, node('w1'), { addresses: [] }, never), isConflict);
+      },
+    ));
+
   it('leaves out what is not to change', () => {
     assert.deepEqual(nodeStatusBody(node('w1'), { addresses: [] }), {
       metadata: { uid: 'uid-w1' },
