@@ -15,14 +15,20 @@ const [first = '', ...rest] = process.argv.slice(2);
 const isCommand = first !== '' && !first.startsWith('-');
 const command = commands[isCommand ? first : 'run'];
 
-if (command === undefined) {
-  process.stderr.write(`Unknown command ${JSON.stringify(first)}; commands are ${Object.keys(commands).join(', ')}\n`);
-  process.exit(1);
+async function main(): Promise<number> {
+  if (command === undefined) {
+    process.stderr.write(`Unknown command ${JSON.stringify(first)}; there are ${Object.keys(commands).join(', ')}\n`);
+    return 1;
+  }
+  try {
+    return await command(isCommand ? rest : process.argv.slice(2));
+  } catch (err) {
+    const text = err instanceof FatalError ? err.message : err instanceof Error ? err.stack : String(err);
+    process.stderr.write(`${text}\n`);
+    return 1;
+  }
 }
-try {
-  process.exitCode = await command(isCommand ? rest : process.argv.slice(2));
-} catch (err) {
-  const text = err instanceof FatalError ? err.message : err instanceof Error ? err.stack : String(err);
-  process.stderr.write(`${text}\n`);
-  process.exitCode = 1;
-}
+
+void main().then(code => {
+  process.exitCode = code;
+});

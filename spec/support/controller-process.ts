@@ -16,6 +16,8 @@ export interface LogLine {
 export interface ControllerOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Flags of Node.js itself. */
+  readonly nodeArgs?: readonly string[];
 }
 
 /** One running controller, as a process of its own. */
@@ -43,8 +45,8 @@ process.once('exit', () => {
 /** All output of all controllers of this spec process, for the specs that look for secrets in it. */
 export const allOutput: string[] = [];
 
-export function startController({ args = [], env = {} }: ControllerOptions): ControllerProcess {
-  const child = spawn(process.execPath, [bundle, ...args], {
+export function startController({ args = [], env = {}, nodeArgs = [] }: ControllerOptions): ControllerProcess {
+  const child = spawn(process.execPath, [...nodeArgs, bundle, ...args], {
     env: { PATH: process.env.PATH ?? '', MALLOC_ARENA_MAX: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
