@@ -10,7 +10,7 @@ export type { EventTarget, EventType } from './event-series.ts';
 export interface EventRecorder {
   /** Tells users about `target` (`kubectl describe`). Returns at once and never fails: an event is never worth blocking work. */
   event(target: EventTarget, type: EventType, reason: string, message: string): void;
-  /** Sends what is waiting, for a second at most, and ends. */
+  /** Sends what is waiting, for `closeTimeout` at most, and ends. */
   close(): Promise<void>;
 }
 
@@ -22,12 +22,13 @@ export interface EventRecorderOptions {
   readonly instance: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** ms, a second when not given. */
+  readonly closeTimeout?: number;
 }
 
 /** Series that may wait for sending at a time. */
 const maxWaiting = 200;
 const requestTimeout = 10_000;
-const closeTimeout = 1000;
 const maxMessage = 1024;
 
 /** Event times of core/v1 have whole seconds. */
@@ -42,7 +43,7 @@ const collection = (target: EventTarget): string =>
  * are capped; what cannot be sent is dropped. One request at a time.
  */
 export const createEventRecorder = (options: EventRecorderOptions): EventRecorder => {
-  const { client, component, instance, clock, logger } = options;
+  const { client, component, instance, clock, logger, closeTimeout = 1000 } = options;
   const correlate = createEventCorrelator();
   const waiting = new Set<EventSeries>();
   const controller = new AbortController();

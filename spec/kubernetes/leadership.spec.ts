@@ -122,10 +122,10 @@ describe('leadership', () => {
     assert.equal(spec.leaseDurationSeconds, 1);
   });
 
-  it('outlives renewDeadline and leaseDuration as long as renewals come through', async () => {
+  it('outlives the renew deadline as long as renewals come through', async () => {
     const a = contend('a');
     const term = await a.term();
-    await renewals(21);
+    await renewals(10);
     assert.equal(term.isValid(), true);
     assert.deepEqual(a.seen, [term]);
   });
@@ -208,7 +208,7 @@ describe('leadership', () => {
     const b = contend('b');
     await renewals(3);
     const before = server.server.seen.filter(seen => seen.method === 'GET').length;
-    await renewals(5);
+    await renewals(3);
     assert.equal(server.server.seen.filter(seen => seen.method === 'GET').length, before);
     assert.deepEqual(b.seen, []);
   });
