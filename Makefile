@@ -51,11 +51,12 @@ bundle: $(BUNDLE) ## one file that runs with Node.js alone
 # A CommonJS body in an ES module: `import` of Node's own modules reads all their exports, which costs up to 8 MiB each.
 $(BUNDLE): $(SOURCES) $(MODULES)
 	@$(BIN)/esbuild lib/main.ts --bundle --platform=node --format=cjs --target=node24 --minify --keep-names \
-	  --legal-comments=none --log-level=warning --outfile=$@ \
+	  --legal-comments=none --log-level=warning --outfile=$@.tmp \
 	  --alias:rxjs=./node_modules/rxjs/dist/esm/index.js \
 	  --define:process.env.NODE_ENV='"production"' --define:import.meta.url=__url \
 	  --define:HCLOUD_REACTIVE_CONTROLLER_VERSION='"$(VERSION)"' \
 	  --banner:js="const __url=import.meta.url,require=process.getBuiltinModule('module').createRequire(__url),module={exports:{}};"
+	@mv $@.tmp $@
 
 $(MODULES): package.json package-lock.json
 	@npm ci --no-audit --no-fund --loglevel=error

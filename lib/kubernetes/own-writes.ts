@@ -1,24 +1,37 @@
+import type { KubeObject } from './types.ts';
+
 /**
- * Objects as our own writes left them, until the watch brings them: a run that starts in between must not decide on what
- * it has just changed. Keyed by the stored object itself, so that whatever the watch brings next ends the entry.
+ * Objects as our own writes left them, until the watch has brought them: a run that starts in between must not decide on
+ * what it has just changed. Resource versions of one resource grow and may be compared (Kubernetes 1.35, KEP-5504);
+ * where they are no numbers, the store is believed.
  */
-export interface OwnWrites<T extends object> {
+export interface OwnWrites<T extends KubeObject> {
   /** The newest known state of an object from the store. */
   latest(stored: T): T;
-  /** Our write turned `before` into `after`, as the API server answered. */
-  record(before: T, after: T): void;
+  /** The API server answered a write of ours with this. */
+  record(written: T): void;
+  /** The watch brought this object, or its end: what it has caught up with is forgotten. */
+  observe(object: T, gone: boolean): void;
 }
 
-export function createOwnWrites<T extends object>(): OwnWrites<T> {
-  const after = new WeakMap<T, T>();
+export function createOwnWrites<T extends KubeObject>(): OwnWrites<T> {
+  const byUID = new Map<string, T>();
   return {
     latest(stored) {
-      let newest = stored;
-      for (let next = after.get(newest); next !== undefined; next = after.get(newest)) newest = next;
-      return newest;
+      const written = byUID.get(stored.uid);
+      return written !== undefined && isNewer(written, stored) ? written : stored;
     },
-    record(before, written) {
-      if (before !== written) after.set(before, written);
+    record(written) {
+      byUID.set(written.uid, written);
+    },
+    observe(object, gone) {
+      const written = byUID.get(object.uid);
+      if (written !== undefined && (gone || !isNewer(written, object))) byUID.delete(object.uid);
     },
   };
 }
+
+const isNewer = (a: KubeObject, b: KubeObject): boolean => version(a) > version(b);
+
+const version = ({ resourceVersion }: KubeObject): bigint =>
+  /^\d{1,20}$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;

@@ -120,11 +120,10 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   }
 
   async function write(node: KubeNode, changes: readonly NodeChange[], { signal }: Reconcile): Promise<void> {
-    let before = node;
+    let latest = node;
     for (const change of changes) {
-      const after = await applyNode(client, before, change, signal);
-      ownWrites.record(before, after);
-      before = after;
+      latest = await applyNode(client, latest, change, signal);
+      ownWrites.record(latest);
     }
   }
 
@@ -171,6 +170,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   );
   const watch$ = defer(() => nodes.watch()).pipe(
     tap(({ type, object }) => {
+      ownWrites.observe(object, type === 'deleted');
       if (type === 'deleted') predecessors.remember(object);
       if (type === 'added' && isUninitialized(object)) logger.info('Noticed uninitialised node', { node: object.name });
     }),
