@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createApp } from './app.ts';
+import { createClients } from './clients.ts';
 import { FatalError } from './fatal-error.ts';
 import { createDispatcher, proxiesOf } from './hetzner/dispatcher.ts';
-import { createHetzner } from './hetzner/hetzner.ts';
 import { createToken } from './hetzner/token.ts';
-import { createKubeClient } from './kubernetes/client.ts';
 import { type KubeConnection, loadKubeConnection } from './kubernetes/credentials.ts';
 import { createHealth } from './observability/health.ts';
 import { startServers } from './observability/http-server.ts';
-import { hetznerHooks, kubeHooks } from './observability/metric-hooks.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { createLogger, type RootLogger } from './observability/winston-logger.ts';
 import { requestedAnswer } from './settings/arguments.ts';
@@ -18,7 +16,7 @@ import { renderHelp } from './settings/reference.ts';
 import type { SettingsReport } from './settings/report.ts';
 import type { Settings } from './settings/settings.ts';
 import { systemClock } from './streams/clock.ts';
-import { userAgent, version, versionLine } from './version.ts';
+import { version, versionLine } from './version.ts';
 
 const fatalMessage = 'Stopped on an error that waiting cannot mend';
 
@@ -64,35 +62,14 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   };
   const metrics = createMetrics();
   metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
-  const hooks = hetznerHooks(metrics);
-  const hetzner = createHetzner({
-    endpoint: settings.hcloud.endpoint,
+  const { hetzner, client } = createClients({
+    settings,
     token,
-    debug: settings.hcloud.debug,
-    userAgent,
     clock,
     logger,
+    metrics,
+    connection: await connect(settings).catch(fatal),
     dispatcher: await createDispatcher(proxiesOf(proxyVariables(settings))),
-    hooks: {
-      onRequest: hooks.onRequest,
-      onInFlight: hooks.onInFlight,
-      onBudget: hooks.onHeaders,
-      onLookup: hit =>
-        metrics.serverCacheRequests.inc({ subsystem: 'instances_v2', mode: 'all', result: hit ? 'hit' : 'miss' }),
-      onActions: count => metrics.actionsInFlight.set({}, count),
-    },
-  });
-  metrics.onRender(() => {
-    const list = hetzner.servers.latest();
-    if (list !== undefined) metrics.serverSnapshotAge.set({}, (clock.monotonic() - list.requestedAt) / 1_000);
-  });
-
-  const connection = await connect(settings).catch(fatal);
-  const client = createKubeClient({
-    connection,
-    userAgent,
-    clock,
-    ...kubeHooks(metrics, new URL(connection.server).host),
   });
   const health = createHealth();
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import type { ApiRequest } from '../../lib/simulator/kubernetes/api.ts';
 
 /** Loosely typed on purpose: specs look at single fields of real answers. */
 export interface KubeObject {
@@ -60,6 +61,11 @@ export interface KubeClient {
   close(): Promise<void>;
 }
 
+/** What it takes to read and write objects: a cluster, or the virtual one. */
+export interface KubeAccess {
+  readonly client: Pick<KubeClient, 'send' | 'must'>;
+}
+
 const parse = (text: string): KubeAnswer['body'] => {
   try {
     return JSON.parse(text);
@@ -111,6 +117,29 @@ const readWatch = (body: AsyncIterable<Buffer>, abort: () => void): RunningWatch
   };
 };
 
+/** `send`, and an error unless the answer is 2xx. */
+const mustOf =
+  (send: KubeClient['send']): KubeClient['must'] =>
+  async (method, path, body, contentType) => {
+    const answer = await send(method, path, body, contentType);
+    if (answer.status >= 200 && answer.status <= 299) return answer.body;
+    throw new Error(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 500)}`);
+  };
+
+/** The same client without a socket: `handle` answers at once. */
+export const inProcessClient = (
+  handle: (request: ApiRequest) => { readonly status: number; readonly body: string },
+  token: string,
+): KubeAccess['client'] => {
+  const send: KubeClient['send'] = (method, path, body, contentType = 'application/json') => {
+    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+    const headers = { authorization: `Bearer ${token}`, 'content-type': contentType };
+    const answer = handle({ method, url: path, headers, body: text });
+    return Promise.resolve({ status: answer.status, body: parse(answer.body), text: answer.body });
+  };
+  return { send, must: mustOf(send) };
+};
+
 /** @param ca PEM, for https */
 export const createKubeClient = (url: string, token: string, ca?: string): KubeClient => {
   const dispatcher = new Agent({ allowH2: false, connect: ca === undefined ? {} : { ca } });
@@ -129,12 +158,7 @@ export const createKubeClient = (url: string, token: string, ca?: string): KubeC
 
   return {
     send,
-    must: async (method, path, body, contentType) => {
-      const answer = await send(method, path, body, contentType);
-      if (answer.status < 200 || answer.status > 299)
-        throw new Error(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 500)}`);
-      return answer.body;
-    },
+    must: mustOf(send),
     watch: async path => {
       const abort = new AbortController();
       const { statusCode, body } = await request(url + path, { dispatcher, headers, signal: abort.signal });

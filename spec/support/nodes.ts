@@ -1,5 +1,4 @@
-import type { Cluster } from './cluster.ts';
-import { JSON_PATCH, type KubeObject, STRATEGIC_PATCH } from './kube-client.ts';
+import { JSON_PATCH, type KubeAccess, type KubeObject, STRATEGIC_PATCH } from './kube-client.ts';
 
 export interface NodeOptions {
   readonly name: string;
@@ -57,7 +56,7 @@ const conditionsOf = (status: ConditionStatus, at: string): object[] => [
 ];
 
 /** Registers a Node as a kubelet with `--cloud-provider=external` does, then reports its Ready condition. */
-export const createNode = async (cluster: Cluster, options: NodeOptions): Promise<KubeObject> => {
+export const createNode = async (cluster: KubeAccess, options: NodeOptions): Promise<KubeObject> => {
   const { name, providerID, taint = true, podCIDRs = [], nodeIPs = [], ready = true } = options;
   const addresses = options.addresses ?? [
     ...nodeIPs.map(address => ({ type: 'InternalIP', address })),
@@ -90,18 +89,18 @@ export const createNode = async (cluster: Cluster, options: NodeOptions): Promis
   return setReady(cluster, name, ready ? 'True' : 'False');
 };
 
-export const getNode = (cluster: Cluster, name: string): Promise<KubeObject> =>
+export const getNode = (cluster: KubeAccess, name: string): Promise<KubeObject> =>
   cluster.client.must('GET', nodePath(name));
 
-export const deleteNode = async (cluster: Cluster, name: string): Promise<void> => {
+export const deleteNode = async (cluster: KubeAccess, name: string): Promise<void> => {
   await cluster.client.must('DELETE', nodePath(name));
 };
 
-const patchStatus = (cluster: Cluster, name: string, status: object): Promise<KubeObject> =>
+const patchStatus = (cluster: KubeAccess, name: string, status: object): Promise<KubeObject> =>
   cluster.client.must('PATCH', `${nodePath(name)}/status`, { status }, STRATEGIC_PATCH);
 
 /** Keeps the taint that goes with the Ready condition, as the node lifecycle controller does. Retries when taints changed meanwhile. */
-const alignReadyTaint = async (cluster: Cluster, name: string, status: ConditionStatus): Promise<KubeObject> => {
+const alignReadyTaint = async (cluster: KubeAccess, name: string, status: ConditionStatus): Promise<KubeObject> => {
   for (;;) {
     const node = await getNode(cluster, name);
     const taints = (node.spec.taints ?? []) as readonly TaintSpec[];
@@ -127,7 +126,7 @@ const alignReadyTaint = async (cluster: Cluster, name: string, status: Condition
 
 /** Sets the Ready condition; `since` (ms since the epoch) is its lastTransitionTime. */
 export const setReady = async (
-  cluster: Cluster,
+  cluster: KubeAccess,
   name: string,
   status: ConditionStatus,
   since = Date.now(),
@@ -137,7 +136,7 @@ export const setReady = async (
 };
 
 /** A kubelet's regular status report: only lastHeartbeatTime moves. `at` is in ms since the epoch. */
-export const heartbeat = (cluster: Cluster, name: string, at = Date.now()): Promise<KubeObject> => {
+export const heartbeat = (cluster: KubeAccess, name: string, at = Date.now()): Promise<KubeObject> => {
   const types = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'];
   return patchStatus(cluster, name, { conditions: types.map(type => ({ type, lastHeartbeatTime: seconds(at) })) });
 };

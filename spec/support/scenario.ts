@@ -50,7 +50,11 @@ export interface Scenario {
   waitInitialised(name: string, timeout?: number): Promise<KubeObject>;
   /** Waits until the network has the route and the node says so. */
   waitRouted(i: number, timeout?: number): Promise<void>;
-  waitForNode(name: string, predicate: (node: KubeObject | undefined) => boolean, timeout?: number): Promise<KubeObject | undefined>;
+  waitForNode(
+    name: string,
+    predicate: (node: KubeObject | undefined) => boolean,
+    timeout?: number,
+  ): Promise<KubeObject | undefined>;
   /** `destination gateway` of each route, sorted. */
   routes(): string[];
   /** Events about a Node: type, reason, message, count. */
@@ -117,7 +121,9 @@ async function createScenario(t: TestContext, cluster: Cluster, options: FakeHet
         ...connection.args,
         ...args,
       ],
-      env: Object.fromEntries(Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== undefined)),
+      env: Object.fromEntries(
+        Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== undefined),
+      ),
       ...(nodeArgs === undefined ? {} : { nodeArgs }),
     });
     controllers.push(controller);
@@ -152,13 +158,7 @@ async function createScenario(t: TestContext, cluster: Cluster, options: FakeHet
     token,
     networkID,
     start,
-    addServer: (i, { ip = `1.${i}`, name = `w${i}`, ipv4 = `203.0.113.${i}`, ...more } = {}) =>
-      hetzner.servers.create({
-        name,
-        ipv4,
-        ...more,
-        ...(ip === false ? {} : { network: networkID, ip: `10.0.${ip}` }),
-      }).id,
+    addServer: (i, server) => addServer(hetzner, networkID, i, server),
     join: (i, more = {}) => createNode(cluster, { name: `w${i}`, podCIDRs: [`10.244.${i}.0/24`], ...more }),
     waitForNode,
     waitInitialised: async (name, timeout) =>
@@ -186,7 +186,17 @@ export const networkUnavailable = (node: KubeObject | undefined): string | undef
   ((node?.status?.conditions ?? []) as { type: string; status: string }[]).find(c => c.type === 'NetworkUnavailable')
     ?.status;
 
-const routesOf = (hetzner: FakeHetzner, networkID: number): string[] =>
+/** Server w<i> in the network with 10.0.1.<i>, unless the options say otherwise; returns its id. */
+export const addServer = (
+  hetzner: FakeHetzner,
+  networkID: number,
+  i: number,
+  { ip = `1.${i}`, name = `w${i}`, ipv4 = `203.0.113.${i}`, ...more }: ServerOptions = {},
+): number =>
+  hetzner.servers.create({ name, ipv4, ...more, ...(ip === false ? {} : { network: networkID, ip: `10.0.${ip}` }) }).id;
+
+/** `destination gateway` of each route of the network, sorted. */
+export const routesOf = (hetzner: FakeHetzner, networkID: number): string[] =>
   (hetzner.networks.get(networkID)?.routes ?? []).map(({ destination, gateway }) => `${destination} ${gateway}`).sort();
 
 /** Removes what a spec may have left, so that the next one starts on an empty cluster. */

@@ -1,5 +1,4 @@
-import type { Cluster } from './cluster.ts';
-import type { KubeObject } from './kube-client.ts';
+import type { KubeAccess, KubeObject } from './kube-client.ts';
 
 export interface ServiceOptions {
   readonly name: string;
@@ -15,7 +14,7 @@ export const servicesPath = (namespace = 'default'): string => `/api/v1/namespac
 export const servicePath = (name: string, namespace = 'default'): string => `${servicesPath(namespace)}/${name}`;
 
 /** Creates a Service of type LoadBalancer. */
-export const createService = (cluster: Cluster, options: ServiceOptions): Promise<KubeObject> =>
+export const createService = (cluster: KubeAccess, options: ServiceOptions): Promise<KubeObject> =>
   cluster.client.must('POST', servicesPath(options.namespace), {
     metadata: { name: options.name, annotations: options.annotations ?? {} },
     spec: {
@@ -27,12 +26,12 @@ export const createService = (cluster: Cluster, options: ServiceOptions): Promis
   });
 
 /** Asks for deletion; with finalizers the Service stays until they are gone. */
-export const deleteService = async (cluster: Cluster, name: string, namespace = 'default'): Promise<void> => {
+export const deleteService = async (cluster: KubeAccess, name: string, namespace = 'default'): Promise<void> => {
   await cluster.client.must('DELETE', servicePath(name, namespace));
 };
 
 /** The Events about objects of this name, oldest first. */
-export const eventsAbout = async (cluster: Cluster, name: string): Promise<readonly KubeObject[]> => {
+export const eventsAbout = async (cluster: KubeAccess, name: string): Promise<readonly KubeObject[]> => {
   const selector = encodeURIComponent(`involvedObject.name=${name}`);
   return (await cluster.client.must('GET', `/api/v1/events?fieldSelector=${selector}`)).items;
 };

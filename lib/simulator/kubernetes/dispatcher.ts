@@ -1,5 +1,11 @@
 import { Dispatcher } from 'undici';
-import type { FakeKubernetes } from './fake.ts';
+import type { ApiRequest } from './api.ts';
+import type { Answer } from './stream.ts';
+
+/** What answers: a fake Kubernetes, or anything that plays one HTTP exchange and returns what to call when the client goes away. */
+export interface Exchanger {
+  exchange(request: ApiRequest, answer: Answer): () => void;
+}
 
 /** How undici says that a peer cut the connection, so that clients treat both alike. */
 const connectionReset = (): Error => Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
@@ -33,12 +39,15 @@ const withQuery = (path: string, query: Record<string, unknown> | undefined): st
  * everything happens in microtasks and in the timers that the fake and the client set.
  */
 export class InProcessDispatcher extends Dispatcher {
-  readonly #fake: FakeKubernetes;
+  readonly #fake: Exchanger;
+  readonly #latency: number;
   readonly #aborts = new Set<(reason: Error) => void>();
 
-  constructor(fake: FakeKubernetes) {
+  /** @param latency ms until a request reaches the fake. With 0 a client that asks in a loop never lets a timer fire. */
+  constructor(fake: Exchanger, latency = 0) {
     super();
     this.#fake = fake;
+    this.#latency = latency;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -70,7 +79,7 @@ export class InProcessDispatcher extends Dispatcher {
     };
     this.#aborts.add(fail);
     handler.onRequestStart?.(controller, {});
-    queueMicrotask(() => {
+    const arrive = (): void => {
       if (state === 'ended') return;
       const { method, path, query, headers, body } = options;
       gone = this.#fake.exchange(
@@ -87,7 +96,9 @@ export class InProcessDispatcher extends Dispatcher {
         },
       );
       if (controller.aborted) gone();
-    });
+    };
+    if (this.#latency === 0) queueMicrotask(arrive);
+    else setTimeout(arrive, this.#latency);
     return true;
   }
 
