@@ -39,6 +39,8 @@ export interface Scenario {
   readonly cluster: Cluster;
   readonly hetzner: FakeHetzner;
   readonly hetznerURL: string;
+  /** Base URL of the Robot web service, for ROBOT_ENDPOINT; its login is `hetzner.robot.settings.login`. */
+  readonly robotURL: string;
   readonly token: string;
   /** Network `k8s`, 10.0.0.0/8 with the subnet 10.0.0.0/16. */
   readonly networkID: number;
@@ -139,6 +141,8 @@ async function createScenario(t: TestContext, cluster: Cluster, options: FakeHet
     rmSync(directory, { recursive: true, force: true });
     for (const controller of controllers) {
       assert.ok(!controller.output().includes(token), 'the token is in the output');
+      const { password } = hetzner.robot.settings.login;
+      assert.ok(!controller.output().includes(password), 'the Robot password is in the output');
       parseLogLines(controller.lines().map(line => JSON.stringify(line)));
     }
   });
@@ -155,6 +159,7 @@ async function createScenario(t: TestContext, cluster: Cluster, options: FakeHet
     cluster,
     hetzner,
     hetznerURL: listening.url,
+    robotURL: listening.robotUrl,
     token,
     networkID,
     start,

@@ -1,5 +1,6 @@
 import type { ActionRecord } from './actions.ts';
 import { type NetworksByHand, networksByHand } from './by-hand/networks.ts';
+import { type RobotByHand, robotByHand } from './by-hand/robot.ts';
 import { type ServersByHand, serversByHand } from './by-hand/servers.ts';
 import { createCloudSurface } from './cloud-surface.ts';
 import { answerInstead, dispose } from './disposition.ts';
@@ -7,6 +8,8 @@ import { createFaultBook, type Faults } from './faults.ts';
 import { type CountFilter, createJournal, identify, type RequestEntry } from './journal.ts';
 import { createMetadataSurface } from './metadata-surface.ts';
 import { createRateLimit } from './rate-limit.ts';
+import { createRobotState, type RobotSettings } from './robot-state.ts';
+import { createRobotSurface } from './robot-surface.ts';
 import type { Surface } from './surface.ts';
 import type { FakeAnswer, FakeRequest } from './wire.ts';
 import { createWorld, type FakeSettings } from './world.ts';
@@ -18,9 +21,10 @@ export interface FakeHetznerOptions extends Partial<FakeSettings> {
   readonly limit?: number;
   /** How many requests the log keeps. */
   readonly keepRequests?: number;
+  readonly robot?: Partial<RobotSettings>;
 }
 
-/** One project at Hetzner Cloud, in memory. */
+/** One project at Hetzner Cloud and one account at Robot, in memory. */
 export interface FakeHetzner {
   /** Answers one request: changes the state and says what is to be sent, and how. Never throws for bad requests. */
   handle(request: FakeRequest): FakeAnswer;
@@ -28,6 +32,7 @@ export interface FakeHetzner {
   readonly settings: FakeSettings;
   readonly servers: ServersByHand;
   readonly networks: NetworksByHand;
+  readonly robot: RobotByHand;
   readonly faults: Faults;
   /** Actions, newest last. */
   actions(): ActionRecord[];
@@ -73,11 +78,13 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
   let metadataServer: number | undefined;
   const cloud = createCloudSurface(quota);
   const meta = createMetadataSurface(() => metadataServer);
+  const robot = createRobotState(options.robot ?? {});
+  const robotSurface = createRobotSurface(robot);
 
   return {
     handle(request) {
       const at = world.settle();
-      const { surface, inner, known } = locate([cloud, meta], cloud, request.path);
+      const { surface, inner, known } = locate([cloud, meta, robotSurface], cloud, request.path);
       const match = known ? surface.match(inner) : undefined;
       const path = surface === cloud ? inner : request.path;
       const template = match && (surface === cloud ? match.template : surface.prefix + match.template);
@@ -101,6 +108,7 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
     settings,
     servers: serversByHand(world),
     networks: networksByHand(world),
+    robot: robotByHand(robot, world),
     faults: { add: faults.add, clear: faults.clear },
     actions() {
       world.settle();

@@ -6,7 +6,7 @@ export interface RequestEntry {
   /** Instant of arrival, ms since the epoch. */
   readonly at: number;
   readonly method: string;
-  /** Path without `/v1`. */
+  /** Path without `/v1`; Robot's begin with `/robot`. */
   readonly path: string;
   readonly query: string;
   /** Template of the route; the path itself where there is none. */

@@ -9,6 +9,8 @@ export interface Listening {
   readonly url: string;
   /** Base URL of the metadata service. */
   readonly metadataUrl: string;
+  /** Base URL of the Robot web service. */
+  readonly robotUrl: string;
   /** Ends all connections, also hanging ones. */
   close(): Promise<void>;
 }
@@ -83,6 +85,7 @@ export async function listenHetzner(fake: FakeHetzner, port = 0): Promise<Listen
   return {
     url: `${origin}/v1`,
     metadataUrl: `${origin}/hetzner/v1/metadata`,
+    robotUrl: `${origin}/robot`,
     close: () =>
       new Promise(resolve => {
         for (const timer of timers) clearTimeout(timer);

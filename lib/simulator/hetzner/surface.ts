@@ -4,7 +4,7 @@ import type { Match } from './router.ts';
 import type { FakeRequest } from './wire.ts';
 import type { World } from './world.ts';
 
-/** One API behind a path prefix: its routes, its way to authenticate, to count and to refuse. Robot can be another one. */
+/** One API behind a path prefix: its routes, its way to authenticate, to count and to refuse. */
 export interface Surface {
   readonly prefix: string;
   match(path: string): Match | undefined;
