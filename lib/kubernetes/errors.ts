@@ -43,6 +43,9 @@ export const isAlreadyExists = (err: unknown): err is KubeError =>
 export const isNotFound = (err: unknown): err is KubeError => hasStatus(err, 404);
 /** The resourceVersion or the continue token is older than the API server remembers: list again. */
 export const isGone = (err: unknown): err is KubeError => hasStatus(err, 410);
+/** The resourceVersion is above the server's own: etcd was lost or restored, or this server is far behind others. */
+export const isFutureVersion = (err: unknown): err is KubeError =>
+  hasStatus(err, 504) && (err as KubeError).causes.some(cause => cause.reason === 'ResourceVersionTooLarge');
 export const isTooManyRequests = (err: unknown): err is KubeError => hasStatus(err, 429);
 export const isInvalid = (err: unknown): err is KubeError => hasStatus(err, 422);
 export const isForbidden = (err: unknown): err is KubeError => hasStatus(err, 403);

@@ -3,6 +3,7 @@ import type { Clock } from '../streams/clock.ts';
 import type { KubeClient } from './client.ts';
 import { isGone } from './errors.ts';
 import { readPages } from './list-pages.ts';
+import { lostHistory, type Position } from './position.ts';
 import { defaultRetryRule, type RetryRule, retryDelay } from './retry-delay.ts';
 import { wait } from './wait.ts';
 import { watchOnce } from './watch-once.ts';
@@ -43,13 +44,20 @@ export interface ListWatchOptions<T> {
   readonly shortWatch?: number;
 }
 
-/** How one request (list or watch) ended, and where to go on: undefined = list again. */
+/** How one request (list, check or watch) ended, and where to go on. */
 interface Step {
-  readonly rv: string | undefined;
-  /** Undefined: the server closed a watch in good order. */
+  /** Undefined: list again. */
+  readonly position: Position | undefined;
+  /** Undefined: the request ended in good order. */
   readonly err?: unknown;
-  /** A watch lived long enough to forget earlier failures. */
+  /** Forget earlier failures: a watch lived long enough. */
   readonly healthy?: boolean;
+  /** The position may be watched from without a check. */
+  readonly trusted: boolean;
+  /** The failure is an answer to go by at once, not one to wait after. */
+  readonly decided?: boolean;
+  /** The server has just shown that the position is a point of its history. */
+  readonly proven?: boolean;
 }
 
 /**
@@ -58,10 +66,13 @@ interface Step {
  * - 410, in a page, a watch's status or an ERROR event: list again; at once the first time, then backing off.
  * - any other failure: go on from the last resourceVersion (a failed list: from its start), backing off.
  * - a watch closed in good order: go on at once, or back off where it lived less than `shortWatch`.
+ * - before going on from a watch that failed or was closed before its time, the server is asked whether it still has that
+ *   history (one object, see `lostHistory`); where etcd was lost or restored it has not: list again, at once.
  * - an event that makes no sense: reported, then list again, for the view may be wrong.
  * - silence for `idleTimeout`: the watch is opened anew from where it was, for a half-open connection never says that it is
  *   one. An error only where a bookmark was due (about every minute once something happened since the watch began); of a quiet
- *   collection silence is normal, and asking again costs one cheap request.
+ *   collection silence is normal, and asking again costs one cheap request. Silence proves nothing about the server's history,
+ *   so after `proofAge` of it that is asked for, too.
  *
  * Rules after client-go's reflector and kube-rs' watcher. Unsubscribing aborts the request in flight at once.
  */
@@ -76,24 +87,41 @@ export const listWatch = <T>(options: ListWatchOptions<T>): Observable<ListWatch
     return () => controller.abort();
   });
 
+/** ms that the last sign of the server's history may be old when a silent watch is opened anew. */
+const proofAge = 600_000;
+
 const run = async <T>(
   options: ListWatchOptions<T>,
   emit: (event: ListWatchEvent<T>) => void,
   signal: AbortSignal,
 ): Promise<void> => {
+  const { clock } = options;
   const random = options.random ?? Math.random;
   const rule = options.retry ?? defaultRetryRule;
   const watch = watchOnce(options, random);
-  let rv: string | undefined;
+  let position: Position | undefined;
+  let trusted = false;
+  let provenAt = 0;
   let failures = 0;
+
+  const next = async (): Promise<Step> => {
+    if (position === undefined) return list(options, emit, signal);
+    if (!trusted || clock.monotonic() - provenAt >= proofAge) return check(options, position, signal);
+    const { inOrder, ...end } = await watch(position, emit, signal);
+    return { ...end, trusted: inOrder, proven: end.position?.rv !== position.rv };
+  };
+
   while (!signal.aborted) {
-    const step = rv === undefined ? await list(options, emit, signal) : await watch(rv, emit, signal);
+    const step = await next();
     if (signal.aborted) return;
     if (step.healthy) failures = 0;
-    rv = step.rv;
+    if (step.proven === true) provenAt = clock.monotonic();
+    position = step.position;
+    trusted = step.trusted;
     if (step.err === undefined) continue;
     // The first 410 is an ordinary thing (compaction while we were away); only a storm of them waits.
-    const willRetryIn = isGone(step.err) && failures === 0 ? 0 : retryDelay(rule, failures, step.err, random);
+    const atOnce = step.decided === true || (isGone(step.err) && failures === 0);
+    const willRetryIn = atOnce ? 0 : retryDelay(rule, failures, step.err, random);
     failures += 1;
     emit({ type: 'error', err: step.err, willRetryIn });
     if (willRetryIn > 0) await wait(willRetryIn, signal);
@@ -107,11 +135,20 @@ const list = async <T>(
 ): Promise<Step> => {
   emit({ type: 'init' });
   try {
-    const rv = await readPages(options, object => emit({ type: 'initApply', object }), signal);
-    if (signal.aborted) return { rv: undefined };
-    emit({ type: 'initDone', rv });
-    return { rv };
+    const position = await readPages(options, object => emit({ type: 'initApply', object }), signal);
+    if (!signal.aborted) emit({ type: 'initDone', rv: position.rv });
+    return { position, trusted: true, proven: true };
   } catch (err) {
-    return { rv: undefined, err };
+    return { position: undefined, err, trusted: false };
+  }
+};
+
+const check = async <T>(options: ListWatchOptions<T>, position: Position, signal: AbortSignal): Promise<Step> => {
+  try {
+    const lost = await lostHistory(options, position, signal);
+    if (lost === undefined) return { position, trusted: true, proven: true };
+    return { position: undefined, err: lost, trusted: false, decided: true };
+  } catch (err) {
+    return { position, err, trusted: false };
   }
 };

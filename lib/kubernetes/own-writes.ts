@@ -1,9 +1,9 @@
+import { isNewerVersion } from './resource-version.ts';
 import type { KubeObject } from './types.ts';
 
 /**
  * Objects as our own writes left them, until the watch has brought them: a run that starts in between must not decide on
- * what it has just changed. Resource versions of one resource grow and may be compared (Kubernetes 1.35, KEP-5504);
- * where they are no numbers, the store is believed.
+ * what it has just changed. Where resource versions are no numbers, the store is believed.
  */
 export interface OwnWrites<T extends KubeObject> {
   /** The newest known state of an object from the store. */
@@ -31,7 +31,4 @@ export function createOwnWrites<T extends KubeObject>(): OwnWrites<T> {
   };
 }
 
-const isNewer = (a: KubeObject, b: KubeObject): boolean => version(a) > version(b);
-
-const version = ({ resourceVersion }: KubeObject): bigint =>
-  /^\d{1,20}$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
+const isNewer = (a: KubeObject, b: KubeObject): boolean => isNewerVersion(a.resourceVersion, b.resourceVersion);

@@ -2,24 +2,33 @@ import { errorFromNetwork, isGone, KubeError } from './errors.ts';
 import { idleGuard } from './idle-guard.ts';
 import { jsonLines } from './json-lines.ts';
 import type { ListWatchEvent, ListWatchOptions } from './list-watch.ts';
+import { type Position, type Witness, witnessOf } from './position.ts';
 import { linkedController } from './wait.ts';
 import { readWatchEvent } from './watch-event.ts';
 
-/** How a watch ended: where to go on (undefined = list again), why, and whether it had been fine for a while. */
+/** How a watch ended. */
 export interface WatchEnd {
-  readonly rv: string | undefined;
-  readonly err?: unknown;
+  /** Where to go on; undefined = list again. */
+  readonly position: Position | undefined;
+  /** Undefined where the end is nothing to speak of. */
+  readonly err: unknown;
+  /** It had been fine for a while. */
   readonly healthy: boolean;
+  /** It lived out the time it was given, or nothing happened at all: the server's history is what it was. */
+  readonly inOrder: boolean;
 }
+
+/** ms by which the server's clock may run ahead of ours when it ends a watch in time. */
+const timeoutSlack = 5000;
 
 /**
  * Watches of one collection, one after the other; remembers between them whether this server sends bookmarks here.
- * Each call is one watch request from `rv` until it ends; it never rejects.
+ * Each call is one watch request from a position until it ends; it never rejects.
  */
 export const watchOnce = <T>(
   options: ListWatchOptions<T>,
   random: () => number,
-): ((rv: string, emit: (event: ListWatchEvent<T>) => void, parent: AbortSignal) => Promise<WatchEnd>) => {
+): ((from: Position, emit: (event: ListWatchEvent<T>) => void, parent: AbortSignal) => Promise<WatchEnd>) => {
   const { client, path, prune, fieldSelector, clock } = options;
   const { serverTimeout = [300, 600], idleTimeout = 90_000, healthyAfter = 10_000, shortWatch = 1000 } = options;
   const what = `watch of ${path}`;
@@ -35,53 +44,57 @@ export const watchOnce = <T>(
       wentSilent = true;
       controller.abort();
     };
-    let rv = from;
+    let { rv, witness }: Position = from;
     let openedAt: number | undefined;
     const lived = (): number => (openedAt === undefined ? 0 : clock.monotonic() - openedAt);
-    const end = (next: string | undefined, err: unknown): WatchEnd => ({
-      rv: next,
+    const healthy = (): boolean => openedAt !== undefined && lived() >= healthyAfter;
+    const resume = (err: unknown, inOrder = false): WatchEnd => ({
+      position: { rv, witness },
       err,
-      healthy: openedAt !== undefined && lived() >= healthyAfter,
+      healthy: healthy(),
+      inOrder,
     });
+    const listAgain = (err: unknown): WatchEnd => ({ position: undefined, err, healthy: healthy(), inOrder: false });
 
     try {
       const bytes = await client.stream({
         method: 'GET',
         path,
-        query: { watch: 1, allowWatchBookmarks: true, resourceVersion: rv, timeoutSeconds, fieldSelector },
+        query: { watch: 1, allowWatchBookmarks: true, resourceVersion: from.rv, timeoutSeconds, fieldSelector },
         signal: controller.signal,
       });
       openedAt = clock.monotonic();
       for await (const line of jsonLines(idleGuard(bytes, idleTimeout, silent))) {
-        if (parent.aborted) return end(rv, undefined);
+        if (parent.aborted) return resume(undefined);
         const event = readWatchEvent(what, line);
         switch (event.type) {
           case 'apply':
           case 'delete':
             emit({ type: event.type, object: pruned(prune, what, event.object) });
             rv = event.rv;
+            witness = event.type === 'apply' ? witnessOf(event.object) : survivor(witness, event.object);
             break;
           case 'bookmark':
             bookmarksSeen = true;
             rv = event.rv;
             break;
           case 'error':
-            return end(isGone(event.err) ? undefined : rv, event.err);
+            return isGone(event.err) ? listAgain(event.err) : resume(event.err);
           case 'bad':
             throw new BadEvent(event.what);
         }
       }
-      if (lived() >= shortWatch) return end(rv, undefined);
+      if (lived() >= shortWatch) return resume(undefined, lived() >= timeoutSeconds * 1000 - timeoutSlack);
       const message = `${what}: closed by the server after ${Math.round(lived())} ms`;
-      return end(rv, new KubeError({ status: 0, reason: 'ShortWatch', message }));
+      return resume(new KubeError({ status: 0, reason: 'ShortWatch', message }));
     } catch (err) {
       if (wentSilent) {
         // kube-apiserver sends no bookmark as long as the version is still the one the watch began with: such silence is normal.
-        if (!bookmarksSeen || rv === from) return end(rv, undefined);
-        return end(rv, new KubeError({ status: 0, reason: 'Idle', message: `${what}: silent for ${idleTimeout} ms` }));
+        if (!bookmarksSeen || rv === from.rv) return resume(undefined, rv === from.rv);
+        return resume(new KubeError({ status: 0, reason: 'Idle', message: `${what}: silent for ${idleTimeout} ms` }));
       }
-      if (err instanceof BadEvent || isGone(err)) return end(undefined, err);
-      return end(rv, errorFromNetwork(what, err));
+      if (err instanceof BadEvent || isGone(err)) return listAgain(err);
+      return resume(errorFromNetwork(what, err));
     } finally {
       // Ends the request where the loop was left early; without effect otherwise.
       controller.abort();
@@ -89,6 +102,10 @@ export const watchOnce = <T>(
     }
   };
 };
+
+/** A deleted object can no longer be asked for. */
+const survivor = (witness: Witness | undefined, deleted: object): Witness | undefined =>
+  witness?.uid === witnessOf(deleted)?.uid ? undefined : witness;
 
 /** An event that cannot be understood: the view may be wrong from here on. */
 class BadEvent extends Error {

@@ -935,6 +935,31 @@ const reading: Behaviour[] = [
     },
   },
   {
+    name: 'a list of one name, no older than a version, shows the object at once, or says in a cause that the version is from the future',
+    run: async cluster => {
+      const { name, node } = await newNode(cluster);
+      const list = (version: string, wanted = name) =>
+        cluster.client.send(
+          'GET',
+          `${NODES}?fieldSelector=metadata.name%3D${wanted}&resourceVersion=${version}&resourceVersionMatch=NotOlderThan&limit=1`,
+        );
+      const version = await versionNow(cluster);
+      const found = await list(version);
+      assert.equal(found.status, 200, found.text);
+      assert.deepEqual(
+        found.body.items.map(item => [item.metadata.uid, item.metadata.resourceVersion]),
+        [[node.metadata.uid, node.metadata.resourceVersion]],
+      );
+      assert.ok(Number(found.body.metadata.resourceVersion) >= Number(version));
+      assert.deepEqual((await list(version, 'nobody')).body.items, []);
+      const future = await list(String(Number(version) + 100_000));
+      refused(future, 504, 'Timeout', /^Timeout: Too large resource version/);
+      assert.deepEqual(future.body.details?.causes, [
+        { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
+      ]);
+    },
+  },
+  {
     name: 'health and version need no token, everything else refuses a wrong one with 401 and none with 403',
     run: async cluster => {
       const { request, Agent } = await import('undici');
@@ -1105,7 +1130,7 @@ const restarting: Behaviour[] = [
     },
   },
   {
-    name: 'after the loss of etcd versions start again, and a watch from an old version is silent instead of refused',
+    name: 'after the loss of etcd versions start again, and a watch from an old version is silent instead of refused; only a list notices',
     run: async cluster => {
       const { path } = await newNode(cluster);
       // Enough writes that the new store stays below for the length of this check.
@@ -1118,6 +1143,8 @@ const restarting: Behaviour[] = [
       const watch = await cluster.client.watch(`${NODES}?watch=true&resourceVersion=${before}&timeoutSeconds=1`);
       await newNode(cluster);
       assert.equal(await watch.next(), undefined);
+      const check = `${NODES}?resourceVersion=${before}&resourceVersionMatch=NotOlderThan&limit=1`;
+      refused(await cluster.client.send('GET', check), 504, 'Timeout', /Too large resource version/);
     },
   },
 ];

@@ -4,7 +4,7 @@ import { filter, firstValueFrom, take, toArray } from 'rxjs';
 import { listWatch } from '../../lib/kubernetes/list-watch.ts';
 import { pruneNode } from '../../lib/kubernetes/prune.ts';
 import { systemClock } from '../../lib/streams/clock.ts';
-import { clientOf, json, rawNode, type Script, scriptedServer } from './support.ts';
+import { clientOf, json, rawNode, type Script, type Seen, scriptedServer } from './support.ts';
 
 const retry = { floor: 10, base: 1, max: 50, maxUnreachable: 50 };
 
@@ -39,12 +39,14 @@ const listOf = (...names: string[]) => ({
 });
 const line = (type: string, name: string, rv: string) =>
   `${JSON.stringify({ type, object: rawNode(name, { uid: name, rv }) })}\n`;
+const isCheck = (seen: Seen) => seen.query.has('resourceVersionMatch');
 const bookmark = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '20' } } })}\n`;
 
 describe('listWatch over a real connection', () => {
   it('BUG-074: comes back after a reset connection and goes on from the last event', () =>
     withServer(
       (seen, response, nth) => {
+        if (isCheck(seen)) return json(response, 200, { items: [rawNode('n2', { uid: 'n2', rv: '12' })] });
         if (!seen.query.has('watch')) return json(response, 200, listOf('a'));
         response.write(line('ADDED', `n${nth}`, `1${nth}`));
         if (nth === 2) setTimeout(() => response.socket?.resetAndDestroy(), 10);
@@ -61,14 +63,17 @@ describe('listWatch over a real connection', () => {
           events.map(event => event.type),
           ['initApply', 'initDone', 'apply', 'error', 'apply'],
         );
-        assert.equal(server.seen[2]?.query.get('resourceVersion'), '12');
-        assert.equal(server.seen.length, 3);
+        const [, , check, watch] = server.seen;
+        assert.equal(check?.query.get('fieldSelector'), 'metadata.name=n2');
+        assert.equal(watch?.query.get('resourceVersion'), '12');
+        assert.equal(server.seen.length, 4);
       },
     ));
 
   it('BUG-073: notices a connection that went dead without a sign and makes a new one', () =>
     withServer(
       (seen, response, nth) => {
+        if (isCheck(seen)) return json(response, 200, listOf('a'));
         if (!seen.query.has('watch')) return json(response, 200, listOf('a'));
         // The first watch says nothing after its bookmark; its socket stays open.
         if (nth === 2) response.write(bookmark);
@@ -77,7 +82,7 @@ describe('listWatch over a real connection', () => {
       async (server, events$) => {
         const applied = await firstValueFrom(events$.pipe(filter(event => event.type === 'apply')));
         assert.equal(applied.object.resourceVersion, '21');
-        assert.equal(server.seen[2]?.query.get('resourceVersion'), '20');
+        assert.equal(server.seen.at(-1)?.query.get('resourceVersion'), '20');
       },
     ));
 

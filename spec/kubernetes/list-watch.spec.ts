@@ -6,7 +6,7 @@ import { KubeError } from '../../lib/kubernetes/errors.ts';
 import { type ListWatchEvent, type ListWatchOptions, listWatch } from '../../lib/kubernetes/list-watch.ts';
 import { pruneNode } from '../../lib/kubernetes/prune.ts';
 import type { KubeNode } from '../../lib/kubernetes/types.ts';
-import { scriptedClient, settle } from './scripted-client.ts';
+import { isCheck, scriptedClient, settle } from './scripted-client.ts';
 import { rawNode, status } from './support.ts';
 
 const gone = () => new KubeError({ status: 410, reason: 'Expired', message: 'too old' });
@@ -18,6 +18,7 @@ const page = (rv: string, items: unknown[], next?: string) => ({
 const event = (type: string, name: string, rv: string) => ({ type, object: rawNode(name, { rv }) });
 const bookmark = (rv: string) => ({ type: 'BOOKMARK', object: { kind: 'Node', metadata: { resourceVersion: rv } } });
 const isWatch = (request: KubeRequest) => request.query?.watch !== undefined;
+const isList = (request: KubeRequest) => !isWatch(request) && !isCheck(request);
 
 /** The events in short: `apply a@2`. */
 const brief = (e: ListWatchEvent<KubeNode>): string => {
@@ -95,7 +96,11 @@ describe('listWatch', () => {
   it('goes on at once from the last version when the server closes the watch in good order', async () => {
     const { log, streams } = await start({ list });
     streams[0]?.send(event('ADDED', 'b', '11'), bookmark('20'));
-    await pass(5000);
+    for (let minute = 0; minute < 5; minute++) {
+      await pass(60_000);
+      streams[0]?.send(bookmark('20'));
+      await settle();
+    }
     streams[0]?.end();
     await settle();
     assert.equal(log.length, 3);
@@ -129,8 +134,7 @@ describe('listWatch', () => {
     streams[0]?.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
     await pass(10_000, 250);
     assert.equal(got.filter(line => line.startsWith('error')).length, 5);
-    assert.equal(log.filter(request => !isWatch(request)).length, 1, 'no relist');
-    assert.ok(log.slice(1).every(isWatch));
+    assert.equal(log.filter(isList).length, 1, 'no relist');
     assert.equal(log.at(-1)?.query?.resourceVersion, '11');
     streams[1]?.send(event('ADDED', 'c', '12'));
     await settle();
@@ -188,7 +192,7 @@ describe('listWatch', () => {
       }
       await settle();
       assert.deepEqual(got.slice(3), ['error 0', 'init', 'initApply a@1', 'initDone 10']);
-      const lists = log.filter(request => !isWatch(request));
+      const lists = log.filter(isList);
       assert.equal(lists.length, 2);
       assert.equal(lists[1]?.query?.resourceVersion, undefined);
     });
@@ -268,7 +272,7 @@ describe('listWatch', () => {
       await settle();
       assert.deepEqual(got.slice(3), ['error 1000']);
       await pass(1000);
-      assert.equal(log.filter(request => !isWatch(request)).length, 2);
+      assert.equal(log.filter(isList).length, 2);
     });
   }
 
@@ -295,7 +299,7 @@ describe('listWatch', () => {
       [true, true, true, false],
     );
     assert.ok(streams.every(stream => stream.request.query?.resourceVersion === '10'));
-    assert.equal(log.filter(request => !isWatch(request)).length, 1);
+    assert.equal(log.filter(isList).length, 1);
     assert.equal(got.length, 3);
   });
 
@@ -321,7 +325,7 @@ describe('listWatch', () => {
     assert.equal(got.length, 3 + 10);
   });
 
-  it('BUG-072: watches that are cut every 30 s cost one request each and no relist', async () => {
+  it('BUG-072: watches that are cut every 30 s cost one request each, and one for one object, and no relist', async () => {
     const { streams, log } = await start({ list }, { random: () => 0.999 });
     for (let i = 0; i < 20; i++) {
       await pass(30_000);
@@ -330,8 +334,125 @@ describe('listWatch', () => {
       assert.equal(got.at(-1), 'error 1799', 'a watch that was healthy for a while starts the backoff anew');
       await pass(1799);
     }
-    assert.equal(log.filter(request => !isWatch(request)).length, 1);
+    assert.equal(log.filter(isList).length, 1);
     assert.equal(streams.length, 21);
+    assert.equal(log.filter(isCheck).length, 20);
+  });
+
+  it('asks for the newest object it knows, no older than its version, before it goes on from a watch that was cut', async () => {
+    const { log, streams } = await start({ list }, { fieldSelector: 'x=y' });
+    streams[0]?.send(event('ADDED', 'b', '11'), event('ADDED', 'c', '12'), event('DELETED', 'b', '13'), bookmark('20'));
+    await settle();
+    streams[0]?.fail(refused());
+    await settle();
+    await pass(1000);
+    assert.deepEqual(
+      log.filter(isCheck).map(request => [request.path, request.query]),
+      [
+        [
+          '/api/v1/nodes',
+          {
+            fieldSelector: 'x=y,metadata.name=c',
+            resourceVersion: '20',
+            resourceVersionMatch: 'NotOlderThan',
+            limit: 1,
+          },
+        ],
+      ],
+    );
+    assert.ok(log.at(-1) !== undefined && isWatch(log.at(-1) as KubeRequest));
+    assert.equal(got.length, 3 + 4, 'a check that goes well is not told');
+  });
+
+  it('takes the newest object of a list for the one to ask for', async () => {
+    const items = [rawNode('a', { rv: '3' }), rawNode('b', { rv: '10' }), rawNode('c', { rv: '9' })];
+    const { log, streams } = await start({ list: () => page('10', items) });
+    streams[0]?.fail(refused());
+    await settle();
+    await pass(1000);
+    assert.equal(log.find(isCheck)?.query?.fieldSelector, 'metadata.name=b');
+  });
+
+  const future = () =>
+    new KubeError({
+      status: 504,
+      reason: 'Timeout',
+      message: 'Too large resource version',
+      causes: [{ field: '', reason: 'ResourceVersionTooLarge', message: '' }],
+    });
+  for (const [what, check] of [
+    ['its versions are lower', () => Promise.reject(future())],
+    ['the object is gone', () => ({ items: [] })],
+    ['the object is another one', () => ({ items: [rawNode('b', { uid: 'another', rv: '15' })] })],
+    ['the object is older', () => ({ items: [rawNode('b', { rv: '10' })] })],
+  ] as const) {
+    it(`BUG-076: lists again at once, without a version, when the server has lost its history: ${what}`, async () => {
+      const { log, streams } = await start({ list, check });
+      streams[0]?.send(event('ADDED', 'b', '11'));
+      await settle();
+      streams[0]?.fail(refused());
+      await settle();
+      await pass(1000);
+      assert.deepEqual(got.slice(4), ['error 1000', 'error 0', 'init', 'initApply a@1', 'initDone 10']);
+      assert.equal(log.filter(isList)[1]?.query?.resourceVersion, undefined);
+      assert.equal(streams.length, 2);
+    });
+  }
+
+  it('lists again after a cut when it knows no object to recognise the history by', async () => {
+    const { log, streams } = await start({ list });
+    streams[0]?.send(event('DELETED', 'a', '11'));
+    await settle();
+    streams[0]?.fail(refused());
+    await settle();
+    await pass(1000);
+    assert.equal(log.filter(isCheck).length, 0);
+    assert.equal(log.filter(isList).length, 2);
+  });
+
+  it('checks again, backing off, when the check itself fails, and neither lists nor watches before', async () => {
+    let failing = 3;
+    const { log, streams } = await start({
+      list,
+      check: () => {
+        failing -= 1;
+        if (failing >= 0)
+          throw failing === 1 ? new KubeError({ status: 504, reason: 'Timeout', message: 'x' }) : refused();
+        return { items: [rawNode('a')] };
+      },
+    });
+    streams[0]?.fail(refused());
+    await settle();
+    await pass(3999, 1);
+    assert.equal(log.length, 2 + 3);
+    await pass(1, 1);
+    assert.deepEqual(
+      log.slice(2).map(request => (isCheck(request) ? 'check' : isWatch(request) ? 'watch' : 'list')),
+      ['check', 'check', 'check', 'check', 'watch'],
+    );
+    assert.deepEqual(got.slice(3), ['error 1000', 'error 1000', 'error 1000', 'error 1000']);
+  });
+
+  it('checks a watch that the server closed before its time: a restart may hide behind it', async () => {
+    const { log, streams } = await start({ list });
+    await pass(20_000);
+    streams[0]?.end();
+    await settle();
+    assert.deepEqual(log.slice(2).map(isCheck), [true, false]);
+    assert.equal(streams.length, 2);
+    assert.equal(got.length, 3);
+  });
+
+  it('checks a collection that has been quiet for ten minutes, and no sooner', async () => {
+    const { log } = await start({ list });
+    for (let i = 0; i < 6; i++) await pass(90_000);
+    assert.equal(log.filter(isCheck).length, 0);
+    await pass(90_000);
+    assert.equal(log.filter(isCheck).length, 1);
+    for (let i = 0; i < 6; i++) await pass(90_000);
+    assert.equal(log.filter(isCheck).length, 1, 'the check counts as a sign');
+    assert.equal(log.filter(isList).length, 1);
+    assert.equal(got.length, 3);
   });
 
   it('aborts the request in flight when it is unsubscribed, and emits nothing more', async () => {

@@ -1,4 +1,5 @@
 import type { KubeClient, KubeRequest } from '../../lib/kubernetes/client.ts';
+import { rawNode } from './support.ts';
 
 export interface OpenStream {
   readonly request: KubeRequest;
@@ -52,12 +53,22 @@ const openStream = (request: KubeRequest): { stream: OpenStream; bytes: AsyncIte
   return { stream, bytes: bytes() };
 };
 
+/** The question whether the server still has the history a view was made from. */
+export const isCheck = (request: KubeRequest): boolean => request.query?.resourceVersionMatch !== undefined;
+
+/** The object that a check asks for. */
+const askedFor = (request: KubeRequest): unknown => {
+  const name = /metadata\.name=([^,]+)/.exec(String(request.query?.fieldSelector))?.[1] ?? '';
+  return rawNode(name, { rv: String(request.query?.resourceVersion) });
+};
+
 /**
- * A client without sockets, for specs in virtual time. `list` answers each request; streams stay open until the spec ends them.
- * `refuse` may throw instead of opening a stream.
+ * A client without sockets, for specs in virtual time. `list` answers each list, `check` (all is well by default) each check;
+ * streams stay open until the spec ends them. `refuse` may throw instead of opening a stream.
  */
 export const scriptedClient = (script: {
   list: (request: KubeRequest, nth: number) => unknown;
+  check?: (request: KubeRequest) => unknown;
   refuse?: (request: KubeRequest, nth: number) => void;
 }) => {
   const log: KubeRequest[] = [];
@@ -69,11 +80,12 @@ export const scriptedClient = (script: {
   const client: KubeClient = {
     request: async <T>(request: KubeRequest) => {
       log.push(request);
-      lists += 1;
+      const { check = () => ({ items: [askedFor(request)] }) } = script;
+      if (!isCheck(request)) lists += 1;
       inFlight += 1;
       mostInFlight = Math.max(mostInFlight, inFlight);
       try {
-        return (await script.list(request, lists)) as T;
+        return (await (isCheck(request) ? check(request) : script.list(request, lists))) as T;
       } finally {
         inFlight -= 1;
       }
