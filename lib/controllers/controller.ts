@@ -1,4 +1,5 @@
 import { type Observable, tap } from 'rxjs';
+import { isConflict } from '../kubernetes/errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { reconcileID } from '../observability/reconcile-id.ts';
 import type { Outcome } from '../streams/outcome.ts';
@@ -59,11 +60,16 @@ export function controller(options: ControllerOptions): Observable<Run> {
   );
 }
 
+/** So often in a row somebody else (a kubelet, another controller) may have written at the same moment without a word about it. */
+const ordinaryConflicts = 3;
+
 function logRun(log: Logger, { key, reason, attempt, outcome, duration, retryIn }: Run): void {
   switch (outcome.kind) {
-    case 'failed':
-      log.warn('Failed to reconcile, will try again', { key, reason, attempt, after: retryIn, err: outcome.err });
+    case 'failed': {
+      const level = isConflict(outcome.err) && attempt < ordinaryConflicts ? 'debug' : 'warn';
+      log[level]('Failed to reconcile, will try again', { key, reason, attempt, after: retryIn, err: outcome.err });
       break;
+    }
     case 'rejected':
       log.error('Failed to reconcile, waiting for a change', { key, reason, err: outcome.err });
       break;

@@ -19,8 +19,12 @@ export interface KubeObject {
   };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status: Readonly<Record<string, unknown>>;
-  /** Events only. */
+  /** Events only, these five. */
   readonly involvedObject?: Readonly<Record<string, string>>;
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly count?: number;
 }
 
 /** An answer: an object, a list or a Status. */
