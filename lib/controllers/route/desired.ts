@@ -45,6 +45,12 @@ export function gatewayOf(
   return net === undefined ? { problem: 'notAttached' } : { gateway: net.ip };
 }
 
+/** True when the Node reports internal addresses and the gateway is none of them. */
+export const contradicts = (node: KubeNode, gateway: string): boolean => {
+  const internal = node.addresses.filter(({ type }) => type === 'InternalIP');
+  return internal.length > 0 && internal.every(({ address }) => address !== gateway);
+};
+
 /**
  * Desired routes of all nodes. Where two nodes claim one CIDR, the one the present route leads to keeps it, else the
  * older node: a claim must never move a working route back and forth.

@@ -86,12 +86,12 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       report,
       clusterCIDRs: settings.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined),
       safety$: concat(of(0), randomInterval(minResyncPeriod, 2 * minResyncPeriod)),
-      patchCondition: async (node, condition, signal) => {
+      patchCondition: (node, condition, signal) => {
         const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
         const conditions = [
           { type: 'NetworkUnavailable', ...condition, lastHeartbeatTime: now, lastTransitionTime: now },
         ];
-        await patchNodeStatus(client, node, { conditions }, signal);
+        return patchNodeStatus(client, node, { conditions }, signal);
       },
     });
   });

@@ -1,6 +1,8 @@
-import { merge, type Observable, Subject } from 'rxjs';
+import { defer, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import type { Servers } from '../../hetzner/servers.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { createOwnWrites } from '../../kubernetes/own-writes.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -11,7 +13,7 @@ import { type ControllerHooks, controller, type Reconcile } from '../controller.
 import type { Block } from '../ip.ts';
 import { applyRoute } from './apply.ts';
 import { type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
-import { type DesiredRoute, desiredRoutes, routableCIDRs } from './desired.ts';
+import { contradicts, type DesiredRoute, desiredRoutes, routableCIDRs } from './desired.ts';
 import type { Pipeline } from './pipeline.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
 import { limitRetry, type RouteReport } from './report.ts';
@@ -29,7 +31,12 @@ export interface RouteControllerDeps {
   /** How much older than the Node a list of servers may be that tells its address, in ms. */
   readonly maxAge: number;
   readonly safety$: Observable<unknown>;
-  readonly patchCondition: (node: KubeNode, condition: NetworkUnavailable, signal: AbortSignal) => Promise<void>;
+  /** Resolves with the Node as it is then. */
+  readonly patchCondition: (
+    node: KubeNode,
+    condition: NetworkUnavailable,
+    signal: AbortSignal,
+  ) => Promise<KubeNode | undefined>;
   readonly report: RouteReport;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,6 +54,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const more$ = new Subject<Trigger>();
   /** Destinations the network had no room for; a deleted route makes room. */
   const crowdedOut = new Set<string>();
+  const ownWrites = createOwnWrites<KubeNode>();
 
   /** Looks at each destination that is ours or should be. */
   async function reconcilePass({ signal }: Reconcile): Promise<Outcome> {
@@ -93,10 +101,18 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     } else if (planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs)?.kind === 'replace') {
       // A list from before the network was read may hold an address that is no longer the server's.
       routes = await observe(table.readAt());
+    } else if (desired?.kind === 'route' && nodeContradicts(desired)) {
+      // The Node shows an address that the list does not know yet: the server was attached anew.
+      routes = await observe(clock.monotonic());
     }
     for (const claim of routes.contested) report.contested(claim);
     return routes.byDestination.get(run.key);
   }
+
+  const nodeContradicts = ({ node, gateway }: DesiredRoute & { kind: 'route' }): boolean => {
+    const found = nodes.get(node);
+    return found !== undefined && contradicts(found, gateway);
+  };
 
   const claimantsOf = (destination: string): KubeNode[] =>
     nodes.list().filter(node => routableCIDRs(node).includes(destination));
@@ -138,21 +154,33 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
    * said only after a failure: another destination of the node may just be on its way.
    */
   async function writeCondition(name: string, run: Reconcile, after: 'available' | 'unavailable'): Promise<void> {
-    const node = nodes.get(name);
+    const stored = nodes.get(name);
     const gateways = table.current();
     const list = servers.latest();
-    if (node === undefined || gateways === undefined || list === undefined) return;
+    if (stored === undefined || gateways === undefined || list === undefined) return;
+    const node = ownWrites.latest(stored);
     const condition = networkUnavailable(node, destination => {
       const wanted = desiredRoutes(claimantsOf(destination), list, networkID, gateways).byDestination.get(destination);
       return wanted?.kind === 'route' && wanted.node === name && gateways.get(destination) === wanted.gateway;
     });
     if (condition === undefined || sameCondition(node.networkUnavailable, condition)) return;
     if (condition.status === 'True' && after === 'available') return;
-    await deps.patchCondition(node, condition, run.signal);
+    try {
+      const written = await deps.patchCondition(node, condition, run.signal);
+      if (written !== undefined) ownWrites.record(written);
+    } catch (err) {
+      // Another Node, or none, has the name now: what comes of that has a trigger of its own.
+      if (isNotFound(err) || isConflict(err)) return;
+      throw err;
+    }
     const msg = condition.status === 'False' ? 'Marked node network available' : 'Marked node network unavailable';
     run.log.info(msg, { node: name });
   }
 
+  const watch$ = defer(() => nodes.watch()).pipe(
+    tap(({ type, object }) => ownWrites.observe(object, type === 'deleted')),
+    ignoreElements(),
+  );
   const triggers$ = routeTriggers({
     nodes,
     servers$: servers.changes$,
@@ -163,7 +191,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   });
   return controller({
     name: 'route',
-    triggers$: merge(triggers$, more$),
+    triggers$: merge(watch$, triggers$, more$),
     reconcile: run => (run.key === passKey ? reconcilePass(run) : reconcileDestination(run)),
     concurrency: 200,
     backoff,
