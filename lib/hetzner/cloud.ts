@@ -1,6 +1,6 @@
-import { DecodeError, decodeAction, decodeNetwork, decodeServer } from './decode.ts';
-import { isNotFound, isRecord } from './errors.ts';
-import { listAll, pageSize, untrusted } from './paging.ts';
+import { decodeAction, decodeNetwork, decodeServer } from './decode.ts';
+import { pageSize } from './paging.ts';
+import { createResourceCalls } from './resource-calls.ts';
 import type { Call } from './retry.ts';
 import type { Action, CallOptions, Network, Route, Server } from './types.ts';
 
@@ -18,36 +18,15 @@ export interface Cloud {
 }
 
 export const createCloud = ({ call }: { readonly call: Call }): Cloud => {
-  const getNetwork = async (id: number, o: CallOptions): Promise<Network | undefined> => {
-    const path = `/networks/${id}`;
-    try {
-      const answer = await call({ method: 'GET', path }, o);
-      return decoded('GET', path, decodeNetwork, isRecord(answer) ? answer.network : undefined);
-    } catch (err) {
-      if (isNotFound(err)) return undefined;
-      throw err;
-    }
-  };
+  const { list, get, act } = createResourceCalls(call);
 
-  const changeRoute = async (
-    verb: 'add_route' | 'delete_route',
-    networkID: number,
-    { destination, gateway }: Route,
-    o: CallOptions,
-  ): Promise<Action> => {
-    const path = `/networks/${networkID}/actions/${verb}`;
-    const answer = await call({ method: 'POST', path, body: { destination, gateway } }, o);
-    return decoded('POST', path, decodeAction, isRecord(answer) ? answer.action : undefined);
-  };
+  const getNetwork = (id: number, o: CallOptions): Promise<Network | undefined> =>
+    get(`/networks/${id}`, 'network', decodeNetwork, o);
 
-  const list = <T extends { readonly id: number }>(
-    path: string,
-    key: string,
-    query: ReadonlyArray<readonly [string, string]>,
-    decode: (item: unknown) => T,
-    o: CallOptions,
-  ): Promise<readonly T[]> =>
-    listAll(call, { path, key, query, decode: item => decoded('GET', path, decode, item) }, o);
+  const changeRoute =
+    (verb: 'add_route' | 'delete_route') =>
+    (networkID: number, { destination, gateway }: Route, o: CallOptions): Promise<Action> =>
+      act(`/networks/${networkID}/actions/${verb}`, { destination, gateway }, o);
 
   return {
     listServers: o => list('/servers', 'servers', [['sort', 'id:asc']], decodeServer, o),
@@ -59,8 +38,8 @@ export const createCloud = ({ call }: { readonly call: Call }): Cloud => {
       const found = await list('/networks', 'networks', [['name', idOrName]], decodeNetwork, o);
       return found.find(({ name }) => name === idOrName);
     },
-    addRoute: (networkID, route, o) => changeRoute('add_route', networkID, route, o),
-    deleteRoute: (networkID, route, o) => changeRoute('delete_route', networkID, route, o),
+    addRoute: changeRoute('add_route'),
+    deleteRoute: changeRoute('delete_route'),
     getActions: async (ids, o) => {
       const actions: Action[] = [];
       for (let from = 0; from < ids.length; from += pageSize) {
@@ -70,13 +49,4 @@ export const createCloud = ({ call }: { readonly call: Call }): Cloud => {
       return actions;
     },
   };
-};
-
-const decoded = <T>(method: string, path: string, decode: (json: unknown) => T, json: unknown): T => {
-  try {
-    return decode(json);
-  } catch (err) {
-    if (err instanceof DecodeError) throw untrusted(method, path, err.message);
-    throw err;
-  }
 };

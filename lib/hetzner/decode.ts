@@ -76,7 +76,8 @@ export const decodeAction = (json: unknown): Action => {
   };
 };
 
-const identified = (kind: string, json: unknown) => {
+/** Id, name and all fields of an entity; throws a DecodeError when it lacks one of the first two. */
+export const identified = (kind: string, json: unknown) => {
   const fields = recordOf(json);
   const { id, name } = fields;
   if (!isID(id)) throw new DecodeError(`${kind} has no numeric id`);
@@ -84,10 +85,11 @@ const identified = (kind: string, json: unknown) => {
   return { id, name, fields };
 };
 
-const isID = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
-const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
-const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+export const isID = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+export const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
+export const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 const addressOf = (value: unknown): string | undefined => {
   const text = textOf(value);
   return text !== undefined && isIP(text) !== 0 ? text : undefined;

@@ -1,22 +1,27 @@
 import type { Cloud } from './cloud.ts';
+import type { LoadBalancers } from './load-balancers.ts';
+
+/** What changes nothing at Hetzner, and so may be called without the lease. All else is fenced, also what is new. */
+export const readsOfCloud = ['listServers', 'findNetwork', 'getNetwork', 'getActions'] as const;
+export const readsOfLoadBalancers = ['list', 'get', 'listTypes', 'listCertificates', 'getCertificate'] as const;
 
 /**
- * The same cloud, but no change is sent once `isValid` says no (design rule 9): a process that was paused past its
+ * The same API, but no change is sent once `isValid` says no (design rule 9): a process that was paused past its
  * lease must not write when it wakes up, before its timers had a chance to tell it so.
  */
-export function fencedCloud(cloud: Cloud, isValid: () => boolean): Cloud {
-  const check = () => {
-    if (!isValid()) throw new Error('The lease is no longer ours: the change was not sent');
+const fenced = <T extends object>(api: T, reads: readonly (keyof T & string)[], isValid: () => boolean): T => {
+  const fence = (call: (...args: unknown[]) => Promise<unknown>) => {
+    return async (...args: unknown[]): Promise<unknown> => {
+      if (!isValid()) throw new Error('The lease is no longer ours: the change was not sent');
+      return call(...args);
+    };
   };
-  return {
-    ...cloud,
-    addRoute: async (...args) => {
-      check();
-      return cloud.addRoute(...args);
-    },
-    deleteRoute: async (...args) => {
-      check();
-      return cloud.deleteRoute(...args);
-    },
-  };
-}
+  const open: readonly string[] = reads;
+  const entries = Object.entries(api).map(([name, call]) => [name, open.includes(name) ? call : fence(call)]);
+  return Object.fromEntries(entries);
+};
+
+export const fencedCloud = (cloud: Cloud, isValid: () => boolean): Cloud => fenced(cloud, readsOfCloud, isValid);
+
+export const fencedLoadBalancers = (loadBalancers: LoadBalancers, isValid: () => boolean): LoadBalancers =>
+  fenced(loadBalancers, readsOfLoadBalancers, isValid);

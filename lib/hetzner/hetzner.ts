@@ -5,6 +5,13 @@ import { type Actions, createActions } from './actions.ts';
 import { createBudget } from './budget.ts';
 import { type Cloud, createCloud } from './cloud.ts';
 import { createHetznerHTTP, type RequestReport } from './http.ts';
+import {
+  createLoadBalancerSnapshot,
+  createLoadBalancerTypes,
+  type LoadBalancerSnapshot,
+  type LoadBalancerTypes,
+} from './lb-snapshot.ts';
+import { createLoadBalancerAPI, type LoadBalancers } from './load-balancers.ts';
 import { createCall } from './retry.ts';
 import { createServers, type Servers } from './servers.ts';
 
@@ -25,10 +32,13 @@ export interface HetznerDeps {
   };
 }
 
-/** The Hetzner side of the process: one client, one budget, one list of servers, one poll for all actions. */
+/** The Hetzner side of the process: one client, one budget, one list of servers and of load balancers, one poll for all actions. */
 export interface Hetzner {
   readonly cloud: Cloud;
   readonly servers: Servers;
+  readonly loadBalancers: LoadBalancers;
+  readonly loadBalancerSnapshot: LoadBalancerSnapshot;
+  readonly loadBalancerTypes: LoadBalancerTypes;
   readonly actions: Actions;
   close(): Promise<void>;
 }
@@ -43,12 +53,17 @@ export function createHetzner({ hooks, clock, logger, ...options }: HetznerDeps)
     onInFlight: hooks.onInFlight,
     onHeaders: budget.observe,
   });
-  const cloud = createCloud({ call: createCall({ http, budget }) });
+  const call = createCall({ http, budget });
+  const cloud = createCloud({ call });
+  const loadBalancers = createLoadBalancerAPI({ call });
   const actions = createActions({ cloud, clock });
   let waiting = 0;
   return {
     cloud,
     servers: createServers({ cloud, clock, onLookup: hooks.onLookup }),
+    loadBalancers,
+    loadBalancerSnapshot: createLoadBalancerSnapshot({ api: loadBalancers, clock }),
+    loadBalancerTypes: createLoadBalancerTypes({ api: loadBalancers, clock }),
     actions: {
       wait: (action, o) => {
         hooks.onActions(++waiting);
