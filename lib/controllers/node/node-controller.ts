@@ -1,4 +1,17 @@
-import { catchError, defer, exhaustMap, ignoreElements, merge, type Observable, of, tap, timer } from 'rxjs';
+import {
+  catchError,
+  defer,
+  exhaustMap,
+  ignoreElements,
+  map,
+  merge,
+  type Observable,
+  of,
+  startWith,
+  switchMap,
+  tap,
+  timer,
+} from 'rxjs';
 import type { Servers } from '../../hetzner/servers.ts';
 import type { Priority, Server } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
@@ -164,8 +177,11 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return again(remindAfter);
   }
 
-  const refresh$ = timer(0, deps.refreshEvery).pipe(
-    exhaustMap(() => list('refresh')),
+  /** Due when the newest list, whatever it was made for, is that old. */
+  const refresh$ = servers.changes$.pipe(
+    startWith(undefined),
+    map(newest => (newest === undefined ? 0 : newest.requestedAt + deps.refreshEvery - clock.monotonic())),
+    switchMap(due => timer(Math.max(0, due), deps.refreshEvery).pipe(exhaustMap(() => list('refresh')))),
     ignoreElements(),
   );
   const watch$ = defer(() => nodes.watch()).pipe(
