@@ -25,6 +25,7 @@ import { pruneNode } from './kubernetes/prune.ts';
 import { createReflector } from './kubernetes/reflector.ts';
 import type { Term } from './kubernetes/term.ts';
 import type { KubeNode } from './kubernetes/types.ts';
+import { leadershipHealth } from './leadership-health.ts';
 import type { Health } from './observability/health.ts';
 import type { Logger } from './observability/logger.ts';
 import { controllerHooks, watchHooks } from './observability/metric-hooks.ts';
@@ -66,7 +67,16 @@ export function createApp({ settings, client, hetzner, clock, logger, metrics, h
     events$: listWatch({ client, path: '/api/v1/nodes', prune: pruneNode, clock }).pipe(tap(() => watch.onEvent())),
     clock,
   });
-  const leadership = createLeadership({ client, clock, settings: settings.leaderElection, identity, logger });
+  const election = leadershipHealth(health, clock, settings.leaderElection);
+  const leadership = createLeadership({
+    client,
+    clock,
+    settings: settings.leaderElection,
+    identity,
+    logger,
+    onTurn: election.onTurn,
+    onOther: election.onOther,
+  });
   const events = createEventRecorder({
     client,
     component: 'hcloud-cloud-controller-manager',
@@ -147,6 +157,7 @@ export function createApp({ settings, client, hetzner, clock, logger, metrics, h
   };
 
   const terms$ = leadership.term$.pipe(
+    tap(election.onTerm),
     tap(term => metrics.leader.set({ name: settings.leaderElection.resourceName }, term === undefined ? 0 : 1)),
     switchMap(term => (term === undefined ? EMPTY : runTerm(term))),
   );

@@ -17,6 +17,10 @@ export interface ElectionDeps {
   readonly retryPeriod: number;
   /** Told before each request after which the Lease may name us, whether or not an answer comes. */
   readonly onClaim: () => void;
+  /** Told at each turn of the loops that campaign and renew, at least once in our `leaseDuration`. */
+  readonly onTurn: () => void;
+  /** Told who else holds the lease. */
+  readonly onOther: (holder: string) => void;
 }
 
 /** The Lease is ours by a request sent at `sentAt` (monotonic). */
@@ -68,8 +72,10 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
   const see = (seen: LeaseView | undefined): void => {
     view = seen === undefined ? undefined : observe(view, seen);
     const holder = view?.record.holder ?? '';
-    if (holder !== leader && holder !== '' && holder !== identity)
+    if (holder !== leader && holder !== '' && holder !== identity) {
       logger.info('Observed another leader', { leader: holder });
+      deps.onOther(holder);
+    }
     leader = holder;
   };
 
@@ -108,6 +114,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
   let watch: ReturnType<typeof follow> | undefined;
   try {
     while (!signal.aborted) {
+      deps.onTurn();
       let pause = 0;
       try {
         if (!current) {
@@ -119,7 +126,8 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
         }
         const decision = decide(view, identity, clock.monotonic());
         if (decision.do !== 'wait') return await claim(deps, view, signal);
-        pause = watching ? decision.lapsesIn : Math.min(decision.lapsesIn, jittered(deps));
+        // Also where the record grants its holder more: who looks at `onTurn` must not take us for dead.
+        pause = Math.min(decision.lapsesIn, watching ? deps.leaseDuration : jittered(deps));
         troubled = false;
       } catch (err) {
         if (signal.aborted) return undefined;

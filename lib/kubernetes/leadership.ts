@@ -13,7 +13,7 @@ import { wait } from './wait.ts';
 
 export type { Term } from './term.ts';
 
-export interface LeadershipOptions {
+export interface LeadershipOptions extends Partial<Pick<ElectionDeps, 'onTurn' | 'onOther'>> {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly settings: Settings['leaderElection'];
@@ -88,6 +88,8 @@ const elected = (options: LeadershipOptions): Leadership => {
     onClaim: () => {
       claimed = true;
     },
+    onTurn: options.onTurn ?? (() => undefined),
+    onOther: options.onOther ?? (() => undefined),
   };
 
   const lead = async (emit: (term: Term | undefined) => void): Promise<void> => {

@@ -1,4 +1,5 @@
 import { isNewerVersion } from './resource-version.ts';
+import type { StoreChange } from './store.ts';
 import type { KubeObject } from './types.ts';
 
 /**
@@ -10,8 +11,11 @@ export interface OwnWrites<T extends KubeObject> {
   latest(stored: T): T;
   /** The API server answered a write of ours with this. */
   record(written: T): void;
-  /** The watch brought this object, or its end: what it has caught up with is forgotten. */
-  observe(object: T, gone: boolean): void;
+  /**
+   * The store changed: what it has caught up with is forgotten, and so is what was written to a server whose history is
+   * no longer the same (its versions went back, as after the restoration of a backup).
+   */
+  observe(change: StoreChange<T>): void;
 }
 
 export function createOwnWrites<T extends KubeObject>(): OwnWrites<T> {
@@ -24,9 +28,11 @@ export function createOwnWrites<T extends KubeObject>(): OwnWrites<T> {
     record(written) {
       byUID.set(written.uid, written);
     },
-    observe(object, gone) {
+    observe({ type, object, previous }) {
       const written = byUID.get(object.uid);
-      if (written !== undefined && (gone || !isNewer(written, object))) byUID.delete(object.uid);
+      if (written === undefined) return;
+      const wentBack = previous !== undefined && isNewer(previous, object);
+      if (type === 'deleted' || wentBack || !isNewer(written, object)) byUID.delete(object.uid);
     },
   };
 }

@@ -19,6 +19,7 @@ export const renew = async (
   let troubled = false;
   let raced = false;
   while (term.isValid()) {
+    deps.onTurn();
     // After a race at once, but not in a tight loop.
     await wait(raced ? 0.02 * jittered(deps) : jittered(deps), term.signal);
     if (!term.isValid()) return;

@@ -23,6 +23,9 @@ interface Contender {
   readonly client: KubeClient;
   readonly subscription: Subscription;
   readonly seen: (Term | undefined)[];
+  /** How often its loops turned, and who it said holds the lease. */
+  turns(): number;
+  readonly others: string[];
   /** The next thing `term$` says. */
   next(): Promise<Term | undefined>;
   /** The next term. */
@@ -57,6 +60,8 @@ describe('leadership', () => {
   const contend = (identity: string, clock: Clock = systemClock, more: Partial<typeof settings> = {}): Contender => {
     const logger = recordingLogger();
     const client = clientOf(server);
+    let turns = 0;
+    const others: string[] = [];
     const leadership = createLeadership({
       client,
       clock,
@@ -64,6 +69,10 @@ describe('leadership', () => {
       identity,
       logger,
       releaseTimeout: 300,
+      onTurn: () => {
+        turns += 1;
+      },
+      onOther: holder => others.push(holder),
     });
     const seen: (Term | undefined)[] = [];
     let waiting: ((term: Term | undefined) => void)[] = [];
@@ -73,6 +82,8 @@ describe('leadership', () => {
       logger,
       client,
       seen,
+      turns: () => turns,
+      others,
       next,
       term: async () => {
         for (;;) {
@@ -211,6 +222,21 @@ describe('leadership', () => {
     await renewals(3);
     assert.equal(server.server.seen.filter(seen => seen.method === 'GET').length, before);
     assert.deepEqual(b.seen, []);
+  });
+
+  it('goes on turning, without a request, while it follows a holder whose record grants him an hour', async () => {
+    const a = contend('a');
+    await a.term();
+    assert.ok(a.turns() >= 2, 'once to acquire, then to renew');
+    await a.leadership.release();
+    server.edit({ holderIdentity: 'silent', leaseDurationSeconds: 3600 });
+    const b = contend('b', systemClock, { leaseDuration: 50 });
+    while (b.turns() < 6) await new Promise(resolve => setTimeout(resolve, 10));
+    const before = server.server.seen.length;
+    const turns = b.turns();
+    while (b.turns() < turns + 3) await new Promise(resolve => setTimeout(resolve, 10));
+    assert.equal(server.server.seen.length, before);
+    assert.deepEqual([b.seen, b.others], [[], ['silent']]);
   });
 
   it('takes the lease of a leader that vanished when it lapses by the own clock, however wrong his clock was', async () => {

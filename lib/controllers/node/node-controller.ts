@@ -185,8 +185,9 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     ignoreElements(),
   );
   const watch$ = defer(() => nodes.watch()).pipe(
-    tap(({ type, object }) => {
-      ownWrites.observe(object, type === 'deleted');
+    tap(change => {
+      const { type, object } = change;
+      ownWrites.observe(change);
       if (type === 'deleted') predecessors.remember(object);
       if (type === 'added' && isUninitialized(object)) logger.info('Noticed uninitialised node', { node: object.name });
     }),
