@@ -26,6 +26,8 @@ export interface ControllerProcess {
   /** Everything written to standard output and standard error so far. */
   output(): string;
   lines(): readonly LogLine[];
+  /** The same lines as they were written. */
+  rawLines(): readonly string[];
   /** Resolves with the first line, present or future, that `match` accepts; rejects when the process ends without it. */
   waitForLine(match: (line: LogLine) => boolean, what: string, timeout?: number): Promise<LogLine>;
   /** Resolves with the exit code, or the name of the signal that killed it. */
@@ -54,6 +56,7 @@ export function startController({ args = [], env = {}, nodeArgs = [] }: Controll
   let output = '';
   let rest = '';
   const lines: LogLine[] = [];
+  const rawLines: string[] = [];
   const watchers = new Set<() => void>();
   const read = (chunk: Buffer, isLog: boolean) => {
     const text = chunk.toString('utf8');
@@ -63,6 +66,7 @@ export function startController({ args = [], env = {}, nodeArgs = [] }: Controll
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) lines.push(JSON.parse(part) as LogLine);
+    rawLines.push(...parts);
     for (const watcher of watchers) watcher();
   };
   child.stdout.on('data', (chunk: Buffer) => read(chunk, true));
@@ -77,6 +81,7 @@ export function startController({ args = [], env = {}, nodeArgs = [] }: Controll
     process: child,
     output: () => output,
     lines: () => lines,
+    rawLines: () => rawLines,
     waitForLine: (match, what, timeout = 30_000) =>
       new Promise((resolve, reject) => {
         const end = (f: () => void) => {

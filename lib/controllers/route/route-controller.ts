@@ -178,7 +178,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   }
 
   const watch$ = defer(() => nodes.watch()).pipe(
-    tap(({ type, object }) => ownWrites.observe(object, type === 'deleted')),
+    tap(change => ownWrites.observe(change)),
     ignoreElements(),
   );
   const triggers$ = routeTriggers({

@@ -40,8 +40,8 @@ function send(answer: FakeAnswer, outgoing: ServerResponse): void {
   } else outgoing.end(bytes);
 }
 
-/** Serves the fake on 127.0.0.1. Port 0 takes a free one. */
-export async function listenHetzner(fake: FakeHetzner, port = 0): Promise<Listening> {
+/** Serves the fake on 127.0.0.1. Port 0 takes a free one. `client` names whoever comes through here in the log of requests. */
+export async function listenHetzner(fake: FakeHetzner, port = 0, client?: string): Promise<Listening> {
   const timers = new Set<NodeJS.Timeout>();
   const after = (delay: number, run: () => void): void => {
     if (delay <= 0) {
@@ -58,7 +58,7 @@ export async function listenHetzner(fake: FakeHetzner, port = 0): Promise<Listen
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const body = await readBody(incoming);
     const request = toRequest(incoming.method ?? 'GET', incoming.url ?? '/', {
-      headers: headersOf(incoming),
+      headers: client === undefined ? headersOf(incoming) : { ...headersOf(incoming), 'x-client': client },
       body,
       client: `${incoming.socket.remoteAddress}:${incoming.socket.remotePort}`,
     });
