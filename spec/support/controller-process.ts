@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { runtimeEnvironment, runtimeFlags } from '../../lib/runtime-flags.ts';
 
 /** The release bundle, which is what users run. */
 export const bundle = fileURLToPath(new URL('../../dist/hcloud-reactive-controller.mjs', import.meta.url));
@@ -16,7 +17,7 @@ export interface LogLine {
 export interface ControllerOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Flags of Node.js itself. */
+  /** Flags of Node.js itself; default those of the image. */
   readonly nodeArgs?: readonly string[];
 }
 
@@ -47,9 +48,13 @@ process.once('exit', () => {
 /** All output of all controllers of this spec process, for the specs that look for secrets in it. */
 export const allOutput: string[] = [];
 
-export function startController({ args = [], env = {}, nodeArgs = [] }: ControllerOptions): ControllerProcess {
+export function startController({
+  args = [],
+  env = {},
+  nodeArgs = runtimeFlags,
+}: ControllerOptions): ControllerProcess {
   const child = spawn(process.execPath, [...nodeArgs, bundle, ...args], {
-    env: { PATH: process.env.PATH ?? '', MALLOC_ARENA_MAX: '1', ...env },
+    env: { PATH: process.env.PATH ?? '', ...runtimeEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { type Assets, resolveAssets } from './assets.ts';
 import { type Child, startChild } from './child.ts';
 import { type Cluster, eventually, type SeenRequest } from './cluster.ts';
+import { freePorts } from './free-ports.ts';
 import { createKubeClient } from './kube-client.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 
@@ -24,20 +24,6 @@ export interface RealClusterOptions {
 }
 
 const READY_TIMEOUT = 60_000;
-
-const freePorts = async (count: number): Promise<number[]> => {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      server =>
-        new Promise<number>(resolve =>
-          server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
-        ),
-    ),
-  );
-  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))));
-  return ports;
-};
 
 const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',

@@ -82,7 +82,12 @@ export function scenarios(): (t: TestContext, hetzner?: FakeHetznerOptions) => P
   return (t, options) => createScenario(t, cluster, options);
 }
 
-async function createScenario(t: TestContext, cluster: Cluster, options: FakeHetznerOptions = {}): Promise<Scenario> {
+/** Sets one scenario up; what must be done at its end is handed to `t`. */
+export async function createScenario(
+  t: { after(end: () => Promise<void>): void },
+  cluster: Cluster,
+  options: FakeHetznerOptions = {},
+): Promise<Scenario> {
   const token = randomBytes(32).toString('hex');
   const hetzner = createFakeHetzner({ token, actionDuration: 100, ...options });
   const listening: Listening = await listenHetzner(hetzner);
