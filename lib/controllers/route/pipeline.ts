@@ -78,12 +78,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     try {
       for (; job.next < job.steps.length; job.next += 1) {
         const step = job.steps[job.next] as Step;
-        const sentBesideAnother = running > 0;
         const action = await step(job.signal);
         foreignRefusals = 0;
         job.tries = 0;
-        if (sentBesideAnother && running > 0) window = Math.min(window * 2, maxWindow);
         if (action === undefined) continue;
+        if (running > 0 && action.status === 'running') widen();
         running += 1;
         try {
           await waitForAction(action, job.signal);
@@ -97,6 +96,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (!isLocked(err) || job.tries >= maxTries || job.signal.aborted) job.reject(err);
       else refused(job);
     }
+  };
+
+  /** Two actions run at once, so the API took one beside the other, in whatever order their answers came. */
+  const widen = (): void => {
+    window = Math.min(window * 2, maxWindow);
+    pump();
   };
 
   /** The change goes back to the head of the line, to be sent when nothing of ours runs and a wait has passed. */
