@@ -28,8 +28,11 @@ export interface PipelineOptions {
 
 /** Widest window of changes in flight; a network holds 100 routes. */
 const maxWindow = 100;
-/** Waits between tries while somebody else holds the network, in ms. The last one repeats. */
-const lockDelays = [1_000, 2_000, 4_000, 6_000] as const;
+/**
+ * Waits between tries while somebody else holds the network, in ms. The last one repeats. Ten tries reach beyond 45 s, and
+ * a network that is free again is found within 7 s.
+ */
+const lockDelays = [1_000, 2_000, 4_000, 6_000, 7_000] as const;
 /** How long a refusal is remembered before changes go side by side again, in ms. */
 const serialFor = 600_000;
 
