@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+import { FatalError } from '../../fatal-error.ts';
+
+export interface DemoOptions {
+  /** Workers that join. */
+  readonly workers: number;
+  /** ms between two joins. */
+  readonly interval: number;
+  /** Seconds of doing nothing at the end. */
+  readonly idle: number;
+  /** One JSON document on standard output instead of text. */
+  readonly json: boolean;
+}
+
+export const demoHelp = `Usage: hcloud-reactive-controller demo [options]
+
+Runs the controller against a simulated Hetzner Cloud and a simulated Kubernetes API, both on loopback: takes over one
+control plane, scales from 0 to 10 workers, then idles. Needs no account and no cluster, and ends by itself.
+
+  --workers N     workers that join, 1 to 99 (default 10)
+  --interval MS   time between two joins in ms (default 2000)
+  --idle SECONDS  idle time at the end (default 30)
+  --full          idle for 6 minutes, as in the figures the result is compared with
+  --json          print one JSON document on standard output; progress goes to standard error
+  --help          print this text
+`;
+
+const types = {
+  workers: { type: 'string' },
+  interval: { type: 'string' },
+  idle: { type: 'string' },
+  full: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: types, strict: true, allowPositionals: false }).values;
+  } catch (err) {
+    throw new FatalError(`${(err as Error).message}\n\n${demoHelp}`, { cause: err });
+  }
+}
+
+function whole(name: string, text: string | undefined, fallback: number, least: number, most: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (text?.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new FatalError(`--${name}=${text} is invalid: must be a whole number from ${least} to ${most}`);
+}
+
+/** Reads the command line of the demo. @throws FatalError with a message for the user */
+export function parseDemoOptions(argv: readonly string[]): DemoOptions | 'help' {
+  const given = parse(argv);
+  if (given.help === true) return 'help';
+  if (given.full === true && given.idle !== undefined)
+    throw new FatalError('--full and --idle exclude each other: set only one');
+  return {
+    workers: whole('workers', given.workers, 10, 1, 99),
+    interval: whole('interval', given.interval, 2_000, 0, 60_000),
+    idle: whole('idle', given.idle, given.full === true ? 360 : 30, 0, 3_600),
+    json: given.json === true,
+  };
+}
