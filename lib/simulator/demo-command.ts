@@ -7,7 +7,7 @@ import { demoDocument } from './demo/result.ts';
 import { createScreen } from './demo/screen.ts';
 
 /** Exit codes of shells for programs that a signal ended. */
-const signals = { SIGINT: 130, SIGTERM: 143 } as const;
+const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** The `demo` command: the controller between a simulated Hetzner and a simulated Kubernetes. */
 export async function demoCommand(argv: readonly string[]): Promise<number> {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { leashed } from '../../lib/simulator/demo/leash.ts';
 
 /** A child that cannot outlive this process, not even when it is killed with SIGKILL. */
 export interface Child {
@@ -12,12 +13,6 @@ export interface Child {
   tail(): string;
 }
 
-/**
- * The shell becomes the program itself (`exec`, same pid); before, it leaves a watcher behind that waits for the end of a
- * pipe from this process and then kills that pid. The kernel closes the pipe however this process ends.
- */
-const GUARD = 'exec 3<&0; (cat <&3; kill -KILL $$) >/dev/null 2>&1 & exec 3<&-; exec "$@" </dev/null';
-
 const alive = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of alive) child.kill('SIGKILL');
@@ -26,7 +21,8 @@ process.on('exit', () => {
 /** Starts a program with its output in `log`. */
 export const startChild = (program: string, args: readonly string[], log: string): Child => {
   const output = openSync(log, 'a');
-  const child = spawn('/bin/sh', ['-c', GUARD, 'sh', program, ...args], { stdio: ['pipe', output, output] });
+  const leash = leashed(program, args);
+  const child = spawn(leash.command, leash.args, { stdio: ['pipe', output, output] });
   closeSync(output);
   alive.add(child);
   const ended = new Promise<void>(resolve => {

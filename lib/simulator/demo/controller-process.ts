@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { leashed } from './leash.ts';
 import { residentMemory } from './resident-memory.ts';
 
 export interface ControllerProcess {
@@ -20,17 +21,16 @@ const patience = 5_000;
 
 /**
  * This very program as a child process. Nothing of the environment is handed on, so that no token and no proxy of the
- * user can reach it. It ends with this process, whatever ends this process in an orderly way or by signal.
+ * user can reach it. It ends with this process, whatever ends that.
  */
 export function startController(flags: readonly string[], env: Readonly<Record<string, string>>): ControllerProcess {
   const [, program = ''] = process.argv;
-  const child = spawn(process.execPath, [...process.execArgv, program, 'run', ...flags], {
+  const { command, args } = leashed(process.execPath, [...process.execArgv, program, 'run', ...flags]);
+  const child = spawn(command, args, {
     // As the container image has it: fewer arenas of the C library, the same speed.
     env: { MALLOC_ARENA_MAX: '1', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const killAtExit = (): void => void child.kill('SIGKILL');
-  process.once('exit', killAtExit);
 
   let log = '';
   let ended: string | undefined;
@@ -42,7 +42,6 @@ export function startController(flags: readonly string[], env: Readonly<Record<s
   const closed = new Promise<void>(resolve => {
     const end = (how: string) => () => {
       ended ??= how;
-      process.off('exit', killAtExit);
       resolve();
     };
     child.once('error', err => end(err.message)());
