@@ -49,7 +49,7 @@ export function createScreen(output: Output, start: number): Screen {
     status(text) {
       if (!terminal) return;
       frame = (frame + 1) % spinner.length;
-      const line = `${spinner[frame]} ${text}`.slice(0, (output.columns ?? 80) - 1);
+      const line = `${spinner[frame]} ${text}`.slice(0, (output.columns || 80) - 1);
       output.write(`${drawn ? '' : hideCursor}${clearLine}${line}`);
       drawn = true;
     },

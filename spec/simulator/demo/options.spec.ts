@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FatalError } from '../../../lib/fatal-error.ts';
+import { parseDemoOptions } from '../../../lib/simulator/demo/options.ts';
+
+const refused = (...argv: string[]): string => {
+  try {
+    parseDemoOptions(argv);
+  } catch (err) {
+    assert.ok(err instanceof FatalError, 'a message without a stack trace');
+    return err.message;
+  }
+  return assert.fail(`${argv.join(' ')} was accepted`);
+};
+
+describe('the options of the demo', () => {
+  it('stand for the work the peer was measured with, but for the idle time', () => {
+    assert.deepEqual(parseDemoOptions([]), { workers: 10, interval: 2_000, idle: 30, json: false });
+    assert.deepEqual(parseDemoOptions(['--full']), { workers: 10, interval: 2_000, idle: 360, json: false });
+  });
+
+  it('may be written with and without an equals sign', () => {
+    const argv = ['--workers', '2', '--interval=0', '--idle', '0', '--json'];
+    assert.deepEqual(parseDemoOptions(argv), { workers: 2, interval: 0, idle: 0, json: true });
+  });
+
+  it('ask for help before anything else', () => {
+    assert.equal(parseDemoOptions(['--help', '--workers=nonsense']), 'help');
+    assert.equal(parseDemoOptions(['-h']), 'help');
+  });
+
+  it('that are not known are named, and so is what is known', () => {
+    assert.match(refused('--fast'), /--fast.*--workers N/s);
+    assert.match(refused('fast'), /'fast'/);
+    assert.match(refused('--json=yes'), /--json/);
+  });
+
+  it('have bounds', () => {
+    for (const value of ['0', '100', '1.5', '-1', 'ten', '', ' ']) {
+      assert.equal(refused(`--workers=${value}`), `--workers=${value} is invalid: must be a whole number from 1 to 99`);
+    }
+    assert.match(refused('--interval=60001'), /^--interval=60001 is invalid: .* from 0 to 60000$/);
+    assert.match(refused('--idle=3601'), /^--idle=3601 is invalid: .* from 0 to 3600$/);
+  });
+
+  it('do not say two idle times at once', () => {
+    assert.equal(refused('--full', '--idle=5'), '--full and --idle exclude each other: set only one');
+  });
+});
