@@ -12,6 +12,7 @@ import {
   type LoadBalancerTypes,
 } from './lb-snapshot.ts';
 import { createLoadBalancerAPI, type LoadBalancers } from './load-balancers.ts';
+import { reportRefusals } from './refusal.ts';
 import { createCall } from './retry.ts';
 import { createServers, type Servers } from './servers.ts';
 
@@ -53,7 +54,7 @@ export function createHetzner({ hooks, clock, logger, ...options }: HetznerDeps)
     onInFlight: hooks.onInFlight,
     onHeaders: budget.observe,
   });
-  const call = createCall({ http, budget });
+  const call = reportRefusals(createCall({ http, budget }), logger);
   const cloud = createCloud({ call });
   const loadBalancers = createLoadBalancerAPI({ call });
   const actions = createActions({ cloud, clock });

@@ -99,12 +99,30 @@ const exchangerOf = (hetzner: FakeHetzner, client: string): Exchanger => ({
   },
 });
 
+/** The same numbers in each run (mulberry32), so that jitter does not decide about a spec. */
+const seededRandom = (): (() => number) => {
+  let state = 1;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
 /**
  * Virtual time for the rest of the spec, with both fakes in it: Hetzner answers in 20 ms and its actions take 400 ms,
- * the Kubernetes API answers in 2 ms. When the spec ends the controllers are stopped and what they wrote is checked: known
+ * the Kubernetes API answers in 2 ms, `Math.random` is the same in each run. When the spec ends the controllers are stopped and what they wrote is checked: known
  * keys, and nowhere the token.
  */
 export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): VirtualApp {
+  const controllers: { kill(): Promise<void>; lines(): unknown }[] = [];
+  // Before virtual time takes its leave, which is in the order of registration.
+  t.after(async () => {
+    for (const controller of controllers) await controller.kill();
+    for (const controller of controllers) controller.lines();
+  });
+  t.mock.method(Math, 'random', seededRandom());
   const time = useVirtualTime(t);
   const { now, clock } = time;
   const token = randomBytes(32).toString('hex');
@@ -113,7 +131,6 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
   const hetzner = createFakeHetzner({ token, now, answerDelay: 20, actionDuration: 400, ...options });
   const { id: networkID } = hetzner.networks.create({ name: 'k8s', ipRange: '10.0.0.0/8', subnets: ['10.0.0.0/16'] });
   const access: KubeAccess = { client: inProcessClient(kubernetes.handle, ADMIN) };
-  const controllers: { kill(): Promise<void>; lines(): unknown }[] = [];
 
   const load = ({ args = [], env = {} }: VirtualStartOptions): Settings => {
     const variables: Record<string, string | undefined> = {
@@ -196,11 +213,6 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
     controllers.push(controller);
     return controller;
   };
-
-  t.after(async () => {
-    for (const controller of controllers) await controller.kill();
-    for (const controller of controllers) controller.lines();
-  });
 
   const node = (name: string) => kubernetes.get(nodePath(name)) as KubeObject | undefined;
   return {

@@ -1,4 +1,4 @@
-import { concatMap, defer, from, map, merge, type Observable } from 'rxjs';
+import { concatMap, defer, from, map, merge, type Observable, pairwise, startWith } from 'rxjs';
 import type { ServerList } from '../../hetzner/servers.ts';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
@@ -29,16 +29,20 @@ export interface TriggerSources {
 export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
   const { nodes, servers$, safety$, networkID, clusterCIDRs, gateways } = sources;
   const nodes$ = defer(() => nodes.watch()).pipe(concatMap(change => from(triggersOf(change))));
+  /** The changes a list asks for. A trigger is only what the list before did not ask for: what was refused backs off. */
+  const changesBy = (servers: ServerList): Map<string, string> => {
+    const present = gateways();
+    if (present === undefined) return new Map();
+    const { byDestination } = desiredRoutes(nodes.list(), servers, networkID, present);
+    const changes = planRoutes(byDestination, present, clusterCIDRs);
+    return new Map(changes.map(change => [change.destination, `${change.kind} ${change.gateway}`]));
+  };
   const moved$ = servers$.pipe(
-    concatMap(servers => {
-      const present = gateways();
-      if (present === undefined) return [];
-      const { byDestination } = desiredRoutes(nodes.list(), servers, networkID, present);
-      return planRoutes(byDestination, present, clusterCIDRs).map(({ destination }) => ({
-        key: destination,
-        reason: 'server list differs from routes',
-      }));
-    }),
+    map(changesBy),
+    startWith(new Map<string, string>()),
+    pairwise(),
+    concatMap(([before, now]) => [...now].filter(([destination, change]) => before.get(destination) !== change)),
+    map(([key]) => ({ key, reason: 'server list differs from routes' })),
   );
   const pass$ = safety$.pipe(map(() => ({ key: passKey, reason: 'safety pass', priority: -1 })));
   return merge(nodes$, moved$, pass$);
