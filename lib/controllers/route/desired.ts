@@ -19,7 +19,7 @@ export type DesiredRoute =
 
 export type HoldProblem = 'notOurs' | 'uninitialised' | 'serverMissing' | 'notAttached';
 
-/** Desired routes by canonical destination, and nodes that lost a CIDR to another node. */
+/** Desired routes by canonical destination, and nodes that could be routed but lost a CIDR to another node. */
 export interface DesiredRoutes {
   readonly byDestination: ReadonlyMap<string, DesiredRoute>;
   readonly contested: readonly { readonly destination: string; readonly owner: string; readonly node: string }[];
@@ -87,7 +87,7 @@ export function desiredRoutes(
         !(earlier.kind === 'route' && earlier.gateway === present);
       if (takesOver) byDestination.set(destination, claim);
       const [owner, loser] = takesOver ? [claim, earlier] : [earlier, claim];
-      contested.push({ destination, owner: owner.node, node: loser.node });
+      if (loser.kind === 'route') contested.push({ destination, owner: owner.node, node: loser.node });
     }
   }
   return { byDestination, contested };

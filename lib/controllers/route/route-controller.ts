@@ -13,7 +13,7 @@ import { type ControllerHooks, controller, type Reconcile } from '../controller.
 import type { Block } from '../ip.ts';
 import { applyRoute } from './apply.ts';
 import { type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
-import { contradicts, type DesiredRoute, desiredRoutes, routableCIDRs } from './desired.ts';
+import { contradicts, type DesiredRoute, type DesiredRoutes, desiredRoutes, routableCIDRs } from './desired.ts';
 import type { Pipeline } from './pipeline.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
 import { limitRetry, type RouteReport } from './report.ts';
@@ -45,6 +45,11 @@ export interface RouteControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
+/** What should be at one destination, and the nodes that cannot have it. */
+interface Observed extends Pick<DesiredRoutes, 'contested'> {
+  readonly desired: DesiredRoute | undefined;
+}
+
 /** A pass reads the network again unless the view of it is younger than this, in ms. */
 const freshEnough = 60_000;
 
@@ -69,7 +74,11 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
 
   async function reconcileDestination(run: Reconcile): Promise<Outcome> {
     const gateways = await table.load(run.signal);
-    const desired = await desiredOf(run, gateways);
+    const { desired, contested } = await observe(run, gateways);
+    for (const claim of contested) {
+      report.contested(claim);
+      await writeCondition(claim.node, run, 'unavailable');
+    }
     if (desired?.kind === 'hold') return holdBack(desired, run);
     const change = planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs);
     if (change !== undefined) {
@@ -85,28 +94,27 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   }
 
   /** Observes what should be at the destination; no request where no node claims it. */
-  async function desiredOf(run: Reconcile, gateways: ReadonlyMap<string, string>): Promise<DesiredRoute | undefined> {
+  async function observe(run: Reconcile, gateways: ReadonlyMap<string, string>): Promise<Observed> {
     const claimants = claimantsOf(run.key);
-    if (claimants.length === 0) return undefined;
-    const observe = async (instant: number) => {
+    if (claimants.length === 0) return { desired: undefined, contested: [] };
+    const desiredBy = async (instant: number) => {
       const list = await servers.notBefore(instant, { priority: 'route', signal: run.signal });
       return desiredRoutes(claimants, list, networkID, gateways);
     };
     const observedAt = Math.max(...claimants.map(node => nodes.observedAt(node.name) ?? 0));
-    let routes = await observe(observedAt - deps.maxAge);
+    let routes = await desiredBy(observedAt - deps.maxAge);
     const desired = routes.byDestination.get(run.key);
     if (desired?.kind === 'hold' && run.attempt > 0) {
       // A retry wants to know more than the run before it; runs of about the same time share one list.
-      routes = await observe(clock.monotonic() - backoff(0) / 2);
+      routes = await desiredBy(clock.monotonic() - backoff(0) / 2);
     } else if (planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs)?.kind === 'replace') {
       // A list from before the network was read may hold an address that is no longer the server's.
-      routes = await observe(table.readAt());
+      routes = await desiredBy(table.readAt());
     } else if (desired?.kind === 'route' && nodeContradicts(desired)) {
       // The Node shows an address that the list does not know yet: the server was attached anew.
-      routes = await observe(clock.monotonic());
+      routes = await desiredBy(clock.monotonic());
     }
-    for (const claim of routes.contested) report.contested(claim);
-    return routes.byDestination.get(run.key);
+    return { desired: routes.byDestination.get(run.key), contested: routes.contested };
   }
 
   const nodeContradicts = ({ node, gateway }: DesiredRoute & { kind: 'route' }): boolean => {
