@@ -52,6 +52,12 @@ export class HetznerError extends Error {
   }
 }
 
+/** Robot has another code, or says nothing but 403 (a proxy's 403 is as well a reason to pause). */
+const isRateLimit = ({ api, status, code }: HetznerError): boolean =>
+  status === 429 ||
+  code === 'rate_limit_exceeded' ||
+  (api === 'robot' && (code === 'RATE_LIMIT_EXCEEDED' || code === 'http_403'));
+
 const transientCodes = new Set([
   'bad_gateway',
   'timeout',
@@ -67,7 +73,7 @@ const lockedCodes = new Set(['locked', 'conflict', 'resource_locked']);
 export const classOf = (err: unknown): ErrorClass => {
   if (!(err instanceof HetznerError)) return 'permanent';
   const { status, code } = err;
-  if (status === 429 || code === 'rate_limit_exceeded') return 'rateLimited';
+  if (isRateLimit(err)) return 'rateLimited';
   if (status === 401) return 'unauthorized';
   if (lockedCodes.has(code) || code === 'http_423') return 'locked';
   if (status === 0 || status === 408 || status >= 500 || transientCodes.has(code)) return 'transient';
@@ -81,7 +87,7 @@ export const classOf = (err: unknown): ErrorClass => {
 export const isNotFound = (err: unknown): boolean =>
   err instanceof HetznerError &&
   err.status === 404 &&
-  err.code === 'not_found' &&
+  err.code === (err.api === 'robot' ? 'SERVER_NOT_FOUND' : 'not_found') &&
   !err.message.includes('api route not found');
 
 /** True when the project or the resource holds as many as Hetzner allows; trying again needs room first. */
@@ -98,15 +104,19 @@ const fieldsOf = (details: unknown): string => {
   return texts.length > 0 ? `: ${texts.join('; ')}` : '';
 };
 
-/** Reads the error envelope of an answer of status >= 300; a body that is none gives a generic error. */
+/**
+ * Reads the error envelope of an answer of status >= 300; a body that is none gives a generic error. Robot has its
+ * details beside the message (`interval`, `invalid`).
+ */
 export const faultOfAnswer = (
   status: number,
   body: unknown,
 ): Pick<HetznerFault, 'status' | 'code' | 'message' | 'details'> => {
   const error = isRecord(body) ? body.error : undefined;
   if (isRecord(error) && typeof error.code === 'string' && error.code !== '') {
-    const message = typeof error.message === 'string' && error.message !== '' ? error.message : error.code;
-    return { status, code: error.code, message, details: error.details ?? undefined };
+    const { status: _, code, message, details, ...fields } = error;
+    const text = typeof message === 'string' && message !== '' ? message : code;
+    return { status, code, message: text, details: details ?? (Object.keys(fields).length > 0 ? fields : undefined) };
   }
   return { status, code: `http_${status}`, message: `unexpected answer with HTTP status ${status}` };
 };

@@ -4,6 +4,7 @@ import type { Clock } from '../streams/clock.ts';
 import { type Actions, createActions } from './actions.ts';
 import { createBudget } from './budget.ts';
 import { type Cloud, createCloud } from './cloud.ts';
+import { bearer } from './credentials.ts';
 import { createHetznerHTTP, type RequestReport } from './http.ts';
 import {
   createLoadBalancerSnapshot,
@@ -44,10 +45,11 @@ export interface Hetzner {
   close(): Promise<void>;
 }
 
-export function createHetzner({ hooks, clock, logger, ...options }: HetznerDeps): Hetzner {
+export function createHetzner({ hooks, clock, logger, token, ...options }: HetznerDeps): Hetzner {
   const budget = createBudget({ clock, logger, onChange: hooks.onBudget });
   const http = createHetznerHTTP({
     ...options,
+    credentials: () => bearer(token()),
     clock,
     logger,
     onRequest: hooks.onRequest,

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../observability/logger.ts';
 import { type Clock, systemClock } from '../streams/clock.ts';
+import type { Credentials } from './credentials.ts';
 import { directDispatcher } from './dispatcher.ts';
 import { faultOfAnswer, type HetznerAPI, HetznerError } from './errors.ts';
 import { type Answer, ExchangeError, exchange } from './exchange.ts';
@@ -37,7 +38,8 @@ export interface HetznerHTTPOptions {
   readonly api?: HetznerAPI;
   /** Without a trailing slash, may have a path. */
   readonly endpoint: string;
-  readonly token: () => string;
+  /** Asked for each request. */
+  readonly credentials: () => Credentials;
   readonly userAgent: string;
   readonly logger: Logger;
   readonly clock?: Clock;
@@ -75,9 +77,10 @@ export const createHetznerHTTP = (options: HetznerHTTPOptions): HetznerHTTP => {
 
   const request = async ({ method, path, query, body }: HetznerRequest, signal: AbortSignal): Promise<unknown> => {
     const route = routeOf(path);
-    const token = options.token();
-    // Nothing that an answer or an error echoes may carry the token on.
-    const redact = (text: string): string => (token === '' ? text : text.replaceAll(token, '[redacted]'));
+    const { authorization, secrets } = options.credentials();
+    // Nothing that an answer or an error echoes may carry a secret on.
+    const redact = (text: string): string =>
+      secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[redacted]')), text);
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       accept: 'application/json',
@@ -102,7 +105,7 @@ export const createHetznerHTTP = (options: HetznerHTTPOptions): HetznerHTTP => {
         origin,
         path: `${base}${path}${search === '' ? '' : `?${search}`}`,
         method,
-        headers: { ...headers, authorization: `Bearer ${token}` },
+        headers: { ...headers, authorization },
         ...(payload === undefined ? {} : { body: payload }),
         timeout,
         maxBytes,
@@ -123,10 +126,12 @@ export const createHetznerHTTP = (options: HetznerHTTPOptions): HetznerHTTP => {
     options.onHeaders?.(rateLimitOf(answer));
     report(answer.status, answer);
     const correlationID = headerOf(answer, 'x-correlation-id');
-    const parsed = parse(redact(answer.text));
     if (answer.status >= 300) {
-      throw new HetznerError({ api, ...faultOfAnswer(answer.status, parsed.value), correlationID, method, route });
+      const { value } = parse(redact(answer.text));
+      throw new HetznerError({ api, ...faultOfAnswer(answer.status, value), correlationID, method, route });
     }
+    // As it is: a secret that is a word of its own must not change what was answered.
+    const parsed = parse(answer.text);
     if (parsed.broken) {
       const message = 'answer is not valid JSON';
       throw new HetznerError({

@@ -1,5 +1,5 @@
-import { HetznerError, isRecord } from './errors.ts';
-import { routeOf } from './http.ts';
+import { untrusted } from './decoded.ts';
+import { isRecord } from './errors.ts';
 import type { Call } from './retry.ts';
 import type { CallOptions } from './types.ts';
 
@@ -17,10 +17,6 @@ export interface ListRequest<T> {
 export const pageSize = 50;
 /** Reads of a list that keeps shrinking under our hands before it is given up. */
 const readings = 3;
-
-/** The answer makes no sense; nothing of it may be used. */
-export const untrusted = (method: string, path: string, message: string): HetznerError =>
-  new HetznerError({ api: 'cloud', status: 200, code: 'invalid_response', message, method, route: routeOf(path) });
 
 /**
  * All pages of a list, or an error: a list of which a part is missing must never be taken for the whole (BUG-015).

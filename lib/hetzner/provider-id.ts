@@ -32,3 +32,6 @@ export function parseProviderID(text: string): ProviderID {
 
 /** The provider ID of a Cloud server. */
 export const cloudProviderID = (serverID: number): string => `hcloud://${serverID}`;
+
+/** The provider ID of a Robot server; the older form is never written. */
+export const robotProviderID = (serverNumber: number): string => `hrobot://${serverNumber}`;

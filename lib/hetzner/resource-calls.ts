@@ -1,6 +1,7 @@
-import { DecodeError, decodeAction } from './decode.ts';
+import { decodeAction } from './decode.ts';
+import { decoded } from './decoded.ts';
 import { isNotFound, isRecord } from './errors.ts';
-import { listAll, untrusted } from './paging.ts';
+import { listAll } from './paging.ts';
 import type { Call } from './retry.ts';
 import type { Action, CallOptions } from './types.ts';
 
@@ -66,12 +67,3 @@ export const createResourceCalls = (call: Call): ResourceCalls => ({
 });
 
 const fieldOf = (answer: unknown, key: string): unknown => (isRecord(answer) ? answer[key] : undefined);
-
-const decoded = <T>(method: string, path: string, decode: Decode<T>, json: unknown): T => {
-  try {
-    return decode(json);
-  } catch (err) {
-    if (err instanceof DecodeError) throw untrusted(method, path, err.message);
-    throw err;
-  }
-};

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { createBudget } from '../../lib/hetzner/budget.ts';
 import { createCloud } from '../../lib/hetzner/cloud.ts';
+import { bearer } from '../../lib/hetzner/credentials.ts';
 import { HetznerError } from '../../lib/hetzner/errors.ts';
 import { createHetznerHTTP } from '../../lib/hetzner/http.ts';
 import { createCall } from '../../lib/hetzner/retry.ts';
@@ -15,7 +16,7 @@ const setUp = async (t: TestContext, handler: Handler, timeout = 1_000) => {
   const budget = createBudget({ clock: systemClock, logger });
   const http = createHetznerHTTP({
     endpoint: `${url}/v1`,
-    token: () => 'secret',
+    credentials: () => bearer('secret'),
     userAgent: 'spec',
     logger,
     timeout,
@@ -245,7 +246,7 @@ describe('the client', () => {
     let refusals = 0;
     // The pause itself is shown in virtual time.
     const budget = { ...createBudget({ clock: systemClock, logger }), throttled: () => void refusals++ };
-    const http = createHetznerHTTP({ endpoint: url, token: () => 'x', userAgent: 'spec', logger });
+    const http = createHetznerHTTP({ endpoint: url, credentials: () => bearer('x'), userAgent: 'spec', logger });
     t.after(() => http.close());
     const cloud = createCloud({ call: createCall({ http, budget }) });
     assert.deepEqual(await cloud.listServers(calling()), []);

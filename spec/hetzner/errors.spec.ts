@@ -55,6 +55,45 @@ describe('the class of a Hetzner error', () => {
   });
 });
 
+describe('an error of Robot', () => {
+  const robot = (status: number, body: unknown) => hetznerError({ api: 'robot', ...faultOfAnswer(status, body) });
+  const said = (status: number, code: string, more: object = {}) =>
+    robot(status, { error: { status, code, message: 'm', ...more } });
+  const table: ReadonlyArray<readonly [number, string, ErrorClass]> = [
+    [400, 'INVALID_INPUT', 'permanent'],
+    [401, 'UNAUTHORIZED', 'unauthorized'],
+    [403, 'RATE_LIMIT_EXCEEDED', 'rateLimited'],
+    [403, 'FORBIDDEN', 'permanent'],
+    [404, 'SERVER_NOT_FOUND', 'permanent'],
+    [404, 'RESET_NOT_AVAILABLE', 'permanent'],
+    [500, 'RESET_FAILED', 'transient'],
+    [503, 'MAINTENANCE', 'transient'],
+  ];
+  for (const [status, code, expected] of table) {
+    it(`${status} ${code} is ${expected}`, () => assert.equal(classOf(said(status, code)), expected));
+  }
+
+  it('is the rate limit also when it is a 403 without a body, which for Cloud it is not', () => {
+    assert.equal(classOf(robot(403, undefined)), 'rateLimited');
+    assert.equal(classOf(answered(403, undefined)), 'permanent');
+    assert.equal(classOf(coded(403, 'RATE_LIMIT_EXCEEDED')), 'permanent');
+  });
+
+  it('has its details beside the message', () => {
+    const details = { max_request: 200, interval: 3600 };
+    assert.deepEqual(said(403, 'RATE_LIMIT_EXCEEDED', details).details, details);
+    assert.equal(said(404, 'SERVER_NOT_FOUND').details, undefined);
+  });
+
+  it('is "not found" by the code for servers only', () => {
+    assert.ok(isNotFound(said(404, 'SERVER_NOT_FOUND')));
+    assert.ok(!isNotFound(said(404, 'RESET_NOT_AVAILABLE')));
+    assert.ok(!isNotFound(said(404, 'not_found')));
+    assert.ok(!isNotFound(robot(404, undefined)));
+    assert.ok(!isNotFound(coded(404, 'SERVER_NOT_FOUND')));
+  });
+});
+
 describe('the message of a Hetzner error', () => {
   it('BUG-060: names the fields of invalid input with their messages', () => {
     const err = answered(422, {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { basic, bearer } from '../../lib/hetzner/credentials.ts';
 import { createDispatcher, proxiesOf } from '../../lib/hetzner/dispatcher.ts';
 import { classOf, HetznerError } from '../../lib/hetzner/errors.ts';
 import {
@@ -23,7 +24,7 @@ const setUp = async (t: TestContext, handler: Handler, options: Partial<HetznerH
   const limits: RateLimit[] = [];
   const http = createHetznerHTTP({
     endpoint: `${server.url}/v1`,
-    token: () => token,
+    credentials: () => bearer(token),
     userAgent: 'hcloud-reactive-controller/1.2.3',
     logger,
     onRequest: report => reports.push(report),
@@ -74,7 +75,9 @@ describe('a request to Hetzner', () => {
 
   it('uses the token of the moment', async t => {
     let current = 'first';
-    const { http, received } = await setUp(t, (_, response) => reply(response, 200, {}), { token: () => current });
+    const { http, received } = await setUp(t, (_, response) => reply(response, 200, {}), {
+      credentials: () => bearer(current),
+    });
     await http.request({ method: 'GET', path: '/servers' }, open);
     current = 'second';
     await http.request({ method: 'GET', path: '/servers' }, open);
@@ -82,6 +85,15 @@ describe('a request to Hetzner', () => {
       received.map(request => request.headers.authorization),
       ['Bearer first', 'Bearer second'],
     );
+  });
+
+  it('carries user and password for Robot', async t => {
+    const { http, received } = await setUp(t, (_, response) => reply(response, 200, []), {
+      credentials: () => basic('#ws+u', 'p:ä'),
+    });
+    await http.request({ method: 'GET', path: '/server' }, open);
+    const [scheme, encoded = ''] = received[0]?.headers.authorization?.split(' ') ?? [];
+    assert.deepEqual([scheme, Buffer.from(encoded, 'base64').toString()], ['Basic', '#ws+u:p:ä']);
   });
 
   it('reports route template, status and rate limit', async t => {

@@ -9,10 +9,10 @@ import { createLogger, type RootLogger } from '../../lib/observability/winston-l
 import { loadSettings } from '../../lib/settings/load.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { createFakeHetzner, type FakeHetzner, type FakeHetznerOptions } from '../../lib/simulator/hetzner/fake.ts';
-import { toRequest } from '../../lib/simulator/hetzner/wire.ts';
-import { type Exchanger, InProcessDispatcher } from '../../lib/simulator/kubernetes/dispatcher.ts';
+import { InProcessDispatcher } from '../../lib/simulator/kubernetes/dispatcher.ts';
 import { createFakeKubernetes, type FakeKubernetes } from '../../lib/simulator/kubernetes/fake.ts';
 import type { Run } from '../../lib/streams/workqueue.ts';
+import { exchangerOf } from './hetzner-exchanger.ts';
 import { inProcessClient, type KubeAccess, type KubeObject } from './kube-client.ts';
 import { type LogRecord, parseLogLines } from './log-lines.ts';
 import { createNode, heartbeat, type NodeOptions, nodePath } from './nodes.ts';
@@ -78,26 +78,6 @@ export interface VirtualApp
 }
 
 const ADMIN = 'admin-token';
-
-/** The Cloud API as one more thing that plays HTTP exchanges. */
-const exchangerOf = (hetzner: FakeHetzner, client: string): Exchanger => ({
-  exchange: ({ method, url, headers, body }, answer) => {
-    const sent = hetzner.handle(toRequest(method, url, { headers, client, ...(body !== '' && { body }) }));
-    const { disposition } = sent;
-    if (disposition.kind === 'hang') return () => {};
-    const deliver = (): void => {
-      if (disposition.kind !== 'reset') {
-        const lowered = Object.entries(sent.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-        answer.start(sent.status, Object.fromEntries(lowered));
-        answer.write(disposition.kind === 'send' ? sent.body : sent.body.slice(0, sent.body.length / 2));
-      }
-      if (disposition.kind === 'send') answer.end();
-      else answer.reset();
-    };
-    const timer = setTimeout(deliver, disposition.delay);
-    return () => clearTimeout(timer);
-  },
-});
 
 /** The same numbers in each run (mulberry32), so that jitter does not decide about a spec. */
 const seededRandom = (): (() => number) => {

@@ -1,3 +1,4 @@
+import type { RobotServer } from '../../hetzner/robot-server.ts';
 import type { Server } from '../../hetzner/types.ts';
 
 /** Well-known labels in their older (beta) and newer (stable) spelling; both are written (k8s.io/cloud-provider). */
@@ -43,8 +44,17 @@ export interface NodeLabels {
 }
 
 /** Labels of a Cloud server. Empty values are left out. */
-export function serverLabels(server: Server, zoneLabelEnabled: boolean): NodeLabels {
-  const values = [server.type, server.location, zoneLabelEnabled ? zoneOf(server.location) : ''].map(labelValue);
+export const serverLabels = (server: Server, zoneLabelEnabled: boolean): NodeLabels =>
+  nodeLabels('cloud', server.type, server.location, zoneLabelEnabled ? zoneOf(server.location) : '');
+
+/** Labels of a Robot server: the zone is the data centre, such as `fsn1-dc14`, the region its site. */
+export function robotLabels(server: RobotServer): NodeLabels {
+  const zone = server.dc.toLowerCase();
+  return nodeLabels('robot', server.product, zone.split('-', 1)[0] ?? '', zone);
+}
+
+function nodeLabels(providedBy: 'cloud' | 'robot', type: string, region: string, zone: string): NodeLabels {
+  const values = [type, region, zone].map(labelValue);
   const wellKnown: Record<string, string> = {};
   for (const [i, { beta, stable }] of labelPairs.entries()) {
     const value = values[i] ?? '';
@@ -52,7 +62,7 @@ export function serverLabels(server: Server, zoneLabelEnabled: boolean): NodeLab
     wellKnown[beta] = value;
     wellKnown[stable] = value;
   }
-  return { wellKnown, additional: { [providedByLabel]: 'cloud' } };
+  return { wellKnown, additional: { [providedByLabel]: providedBy } };
 }
 
 /** Stable labels of an initialised node that differ from their beta spelling, which is the source of the two. */
