@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -71,4 +72,29 @@ describe('the Robot login', () => {
     write('u3', 'p3');
     assert.deepEqual(later(), { user: 'u3', password: 'p3' });
   });
+
+  for (const [what, times, expected] of [
+    ['once, is the new one', 1, { user: 'u3', password: 'p3' }],
+    ['without an end, is the last whole one', Number.POSITIVE_INFINITY, { user: 'u1', password: 'p1' }],
+  ] as const)
+    it(`of files that are replaced while they are read, ${what}`, t => {
+      const { login, later, write } = setUp(t);
+      login();
+      write('u2', 'p2');
+      const { readFileSync } = fs;
+      let swaps = 0;
+      const mocked = t.mock.method(fs, 'readFileSync', (...args: Parameters<typeof readFileSync>) => {
+        const text = readFileSync(...args);
+        if (swaps < times) write(`u${3 + swaps}`, `p${3 + swaps}`);
+        swaps += 1;
+        return text;
+      });
+      syncBuiltinESMExports();
+      t.after(() => {
+        mocked.mock.restore();
+        syncBuiltinESMExports();
+      });
+      assert.deepEqual(later(), expected);
+      assert.ok(swaps > 1);
+    });
 });
