@@ -102,7 +102,9 @@ const run = async <T>(
   let position: Position | undefined;
   let trusted = false;
   let provenAt = 0;
+  /** In a row, without a watch that lived for a while. */
   let failures = 0;
+  let expirations = 0;
 
   const next = async (): Promise<Step> => {
     if (position === undefined) return list(options, emit, signal);
@@ -114,15 +116,17 @@ const run = async <T>(
   while (!signal.aborted) {
     const step = await next();
     if (signal.aborted) return;
-    if (step.healthy) failures = 0;
+    if (step.healthy) [failures, expirations] = [0, 0];
     if (step.proven === true) provenAt = clock.monotonic();
     position = step.position;
     trusted = step.trusted;
     if (step.err === undefined) continue;
-    // The first 410 is an ordinary thing (compaction while we were away); only a storm of them waits.
-    const atOnce = step.decided === true || (isGone(step.err) && failures === 0);
-    const willRetryIn = atOnce ? 0 : retryDelay(rule, failures, step.err, random);
-    failures += 1;
+    // The first 410 is an ordinary thing (a compaction, a restart of the server), however long we were away; a storm waits.
+    const expired = isGone(step.err);
+    const atOnce = step.decided === true || (expired && expirations === 0);
+    const willRetryIn = atOnce ? 0 : retryDelay(rule, expired ? expirations - 1 : failures, step.err, random);
+    if (expired) expirations += 1;
+    else failures += 1;
     emit({ type: 'error', err: step.err, willRetryIn });
     if (willRetryIn > 0) await wait(willRetryIn, signal);
   }

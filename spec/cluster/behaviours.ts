@@ -1091,6 +1091,17 @@ const watching: Behaviour[] = [
       assert.ok(Number(bookmark?.object.metadata.resourceVersion) >= Number(node.metadata.resourceVersion));
     },
   },
+  {
+    name: 'no bookmark comes as long as nothing of the resource changed since the version a watch began with',
+    run: async cluster => {
+      const version = await versionNow(cluster);
+      const watch = await cluster.client.watch(
+        `${NODES}?watch=true&resourceVersion=${version}&allowWatchBookmarks=true&timeoutSeconds=5`,
+      );
+      await newService(cluster);
+      assert.equal(await watch.next(8000), undefined, 'silence until the server ends it');
+    },
+  },
 ];
 
 /** These restart the API server. */

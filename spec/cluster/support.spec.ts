@@ -126,6 +126,23 @@ describe('the TCP proxy', () => {
     socket.destroy();
   });
 
+  it('strands present connections for good while new ones work', async () => {
+    const old = await open();
+    await echo(old, 'a');
+    let got = '';
+    old.on('data', chunk => (got += chunk));
+    proxy.strand();
+    old.write('b');
+    const fresh = await open();
+    assert.equal(await echo(fresh, 'c'), 'c');
+    proxy.freeze();
+    proxy.thaw();
+    assert.equal(await echo(fresh, 'd'), 'd');
+    assert.deepEqual([got, old.destroyed], ['', false]);
+    old.destroy();
+    fresh.destroy();
+  });
+
   it('cuts with a reset', async () => {
     const socket = await open();
     await echo(socket, 'a');

@@ -198,6 +198,20 @@ describe('listWatch', () => {
     });
   }
 
+  it('BUG-074: lists again at once at the first 410 after an outage, however long that was', async () => {
+    const { log, streams } = await start({
+      list,
+      refuse: (_, nth) => {
+        if (nth > 1 && nth < 12) throw refused();
+        if (nth === 12) throw gone();
+      },
+    });
+    streams[0]?.fail(refused());
+    await pass(120_000, 250);
+    assert.deepEqual(got.slice(-4), ['error 0', 'init', 'initApply a@1', 'initDone 10']);
+    assert.equal(log.filter(isList).length, 2);
+  });
+
   it('backs off in a storm of 410', async () => {
     const { log } = await start({
       list,

@@ -7,6 +7,8 @@ export interface TCPProxy {
   freeze(): void;
   /** Forwards what was held back, and goes on. */
   thaw(): void;
+  /** Present connections carry nothing any more, for good, and stay open; new ones work. */
+  strand(): void;
   /** Resets all connections. */
   cut(): void;
   /** New connections are refused (nobody listens); present ones go on. */
@@ -27,6 +29,7 @@ interface Pair {
   readonly upstream: Socket;
   /** Chunks held back while frozen. */
   readonly held: (() => void)[];
+  stranded: boolean;
 }
 
 const listen = (server: Server, port: number): Promise<void> =>
@@ -58,7 +61,7 @@ export const startProxy = async (target: number): Promise<TCPProxy> => {
 
   const forward = (pair: Pair, from: Socket, to: Socket): void => {
     const pass = (run: () => void): void => {
-      if (frozen) pair.held.push(run);
+      if (frozen || pair.stranded) pair.held.push(run);
       else later(run);
     };
     from.on('data', chunk => pass(() => void to.write(chunk)));
@@ -78,6 +81,7 @@ export const startProxy = async (target: number): Promise<TCPProxy> => {
       client,
       upstream: connect({ port: target, host: '127.0.0.1', allowHalfOpen: true }),
       held: [],
+      stranded: false,
     };
     pairs.add(pair);
     forward(pair, pair.client, pair.upstream);
@@ -106,7 +110,10 @@ export const startProxy = async (target: number): Promise<TCPProxy> => {
     },
     thaw: () => {
       frozen = false;
-      for (const pair of pairs) for (const run of pair.held.splice(0)) run();
+      for (const pair of pairs) if (!pair.stranded) for (const run of pair.held.splice(0)) run();
+    },
+    strand: () => {
+      for (const pair of pairs) pair.stranded = true;
     },
     cut,
     refuse,

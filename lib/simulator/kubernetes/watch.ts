@@ -13,7 +13,10 @@ export interface WatchEvent {
 
 /** A running watch. */
 export interface Watch {
-  /** Sends a BOOKMARK with the present version, unless the client did not ask for bookmarks. */
+  /**
+   * Sends a BOOKMARK with the version of the newest change of this resource, unless the client did not ask for bookmarks, or
+   * nothing changed since the version it began with: the real server is silent then, too.
+   */
   bookmark(): void;
   stop(): void;
 }
@@ -81,8 +84,10 @@ export const startWatch = ({ store, route, gone, onEvent, onEnd }: WatchOptions)
     return { bookmark: () => {}, stop: () => {} };
   }
 
+  let latest = from === 0 ? store.revision() : from;
   const deliver = (change: Change): void => {
     if (change.resource !== resource || change.revision <= from) return;
+    latest = change.revision;
     const event = eventFor(change, matches);
     if (event !== undefined) onEvent(event);
   };
@@ -94,7 +99,7 @@ export const startWatch = ({ store, route, gone, onEvent, onEnd }: WatchOptions)
   return {
     stop,
     bookmark: () => {
-      if (wanted && store.revision() >= from) onEvent(bookmarkOf(resource, store.revision()));
+      if (wanted && latest > from) onEvent(bookmarkOf(resource, latest));
     },
   };
 };
