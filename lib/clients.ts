@@ -40,6 +40,7 @@ export function createClients(deps: ClientsDeps): { readonly hetzner: Hetzner; r
       onBudget: hooks.onHeaders,
       onLookup: hit =>
         metrics.serverCacheRequests.inc({ subsystem: 'instances_v2', mode: 'all', result: hit ? 'hit' : 'miss' }),
+      onOperation: op => metrics.operations.inc({ op }),
       onActions: count => metrics.actionsInFlight.set({}, count),
     },
   });

@@ -30,6 +30,8 @@ export interface HetznerDeps {
     readonly onInFlight: (count: number) => void;
     readonly onBudget: (budget: { readonly remaining: number; readonly limit: number }) => void;
     readonly onLookup: (hit: boolean) => void;
+    /** Each call of a function of the API, such as `cloud.addRoute`. */
+    readonly onOperation: (name: string) => void;
     readonly onActions: (inFlight: number) => void;
   };
 }
@@ -57,8 +59,8 @@ export function createHetzner({ hooks, clock, logger, token, ...options }: Hetzn
     onHeaders: budget.observe,
   });
   const call = reportRefusals(createCall({ http, budget }), logger);
-  const cloud = createCloud({ call });
-  const loadBalancers = createLoadBalancerAPI({ call });
+  const cloud = counted('cloud', createCloud({ call }), hooks.onOperation);
+  const loadBalancers = counted('loadBalancers', createLoadBalancerAPI({ call }), hooks.onOperation);
   const actions = createActions({ cloud, clock });
   let waiting = 0;
   return {
@@ -76,3 +78,17 @@ export function createHetzner({ hooks, clock, logger, token, ...options }: Hetzn
     close: http.close,
   };
 }
+
+type Operations<T> = Readonly<Record<keyof T, (...args: never[]) => unknown>>;
+
+/** The same functions; each call is told by its name. */
+const counted = <T extends Operations<T>>(api: string, functions: T, onCall: (name: string) => void): T => {
+  const entries = Object.entries<(...args: never[]) => unknown>(functions).map(([name, call]) => [
+    name,
+    (...args: never[]) => {
+      onCall(`${api}.${name}`);
+      return call(...args);
+    },
+  ]);
+  return Object.fromEntries(entries) as T;
+};

@@ -43,6 +43,16 @@ describe('fromAbortable', () => {
     assert.equal(signal.aborted, false);
   });
 
+  it('fires the signal after a rejection, so that what else the function had going ends with it', async () => {
+    let beside: AbortSignal | undefined;
+    const source = fromAbortable(async signal => {
+      beside = signal;
+      throw new Error('one of several failed');
+    });
+    await assert.rejects(firstValueFrom(source), /one of several failed/);
+    assert.equal(beside?.aborted, true);
+  });
+
   it('hands on rejections and synchronous throws as errors', async () => {
     const rejecting = fromAbortable(() => Promise.reject(new Error('rejected')));
     const throwing = fromAbortable(() => {

@@ -12,7 +12,7 @@ import { startEmbeddedCluster } from './embedded-cluster.ts';
 import type { KubeObject } from './kube-client.ts';
 import { parseLogLines } from './log-lines.ts';
 import { createNode, type NodeOptions, nodePath, UNINITIALIZED } from './nodes.ts';
-import { startRealCluster } from './real-cluster.ts';
+import { type RealClusterOptions, startRealCluster } from './real-cluster.ts';
 
 export const clusterCIDR = '10.244.0.0/16';
 
@@ -41,6 +41,7 @@ export interface Scenario {
   readonly hetznerURL: string;
   /** Base URL of the Robot web service, for ROBOT_ENDPOINT; its login is `hetzner.robot.settings.login`. */
   readonly robotURL: string;
+  readonly metadataURL: string;
   readonly token: string;
   /** Network `k8s`, 10.0.0.0/8 with the subnet 10.0.0.0/16. */
   readonly networkID: number;
@@ -73,13 +74,15 @@ export const clusterKind: Cluster['kind'] = process.env.CLUSTER === 'real' ? 're
  * fresh project; when the spec ends its controllers are stopped, and whatever they wrote is checked line by line: JSON
  * with known keys, and nowhere the token.
  */
-export function scenarios(): (t: TestContext, hetzner?: FakeHetznerOptions) => Promise<Scenario> {
+export function scenarios(
+  options: { readonly real?: RealClusterOptions } = {},
+): (t: TestContext, hetzner?: FakeHetznerOptions) => Promise<Scenario> {
   let cluster: Cluster;
   before(async () => {
-    cluster = clusterKind === 'real' ? await startRealCluster() : await startEmbeddedCluster();
+    cluster = clusterKind === 'real' ? await startRealCluster(options.real) : await startEmbeddedCluster();
   });
   after(() => cluster.close());
-  return (t, options) => createScenario(t, cluster, options);
+  return (t, hetzner) => createScenario(t, cluster, hetzner);
 }
 
 /** Sets one scenario up; what must be done at its end is handed to `t`. */
@@ -167,6 +170,7 @@ export async function createScenario(
     hetzner,
     hetznerURL: listening.url,
     robotURL: listening.robotUrl,
+    metadataURL: listening.metadataUrl,
     token,
     networkID,
     endpoint: async name => {
