@@ -63,9 +63,13 @@ describe('the assets', () => {
   it('are explained where they cannot be had, which fails in CI', async () => {
     const environment = { PATH: join(directory, 'nothing'), XDG_CACHE_HOME: join(directory, 'empty') };
     const skipped = await resolve(environment);
-    assert.equal(skipped.code, 0);
-    assert.match(skipped.out, /^skipped: .*install Go to have them built into .*KUBEBUILDER_ASSETS/);
-    assert.notEqual((await resolve({ ...environment, CI: 'true' })).code, 0);
+    const why = /install Go to have them built into .*KUBEBUILDER_ASSETS/;
+    assert.equal(skipped.code, 3);
+    assert.match(skipped.err, /^#+\n# SKIPPED: /);
+    assert.match(skipped.err, why);
+    const failed = await resolve({ ...environment, CI: 'true' });
+    assert.equal(failed.code, 1);
+    assert.match(failed.err, why);
   });
 
   it('must be in KUBEBUILDER_ASSETS when that is set', async () => {

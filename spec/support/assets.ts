@@ -128,8 +128,20 @@ export const resolveAssets = async (): Promise<Assets | string> => {
   return why;
 };
 
-// `node spec/support/assets.ts` builds ahead of the specs and prints the directory.
+/** Exit code of this file as a program where the specs have to be skipped. */
+const skipped = 3;
+
+// `node spec/support/assets.ts` builds ahead of the specs and prints where the server is.
 if (import.meta.main) {
-  const assets = await resolveAssets();
-  process.stdout.write(`${typeof assets === 'string' ? `skipped: ${assets}` : assets.kubeAPIServer}\n`);
+  try {
+    const assets = await resolveAssets();
+    if (typeof assets === 'string') {
+      const rule = '#'.repeat(80);
+      process.stderr.write(`${rule}\n# SKIPPED: ${assets}\n${rule}\n`);
+      process.exitCode = skipped;
+    } else process.stdout.write(`${assets.kubeAPIServer}\n`);
+  } catch (err) {
+    process.stderr.write(`${(err as Error).message}\n`);
+    process.exitCode = 1;
+  }
 }
