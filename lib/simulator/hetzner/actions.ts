@@ -1,5 +1,10 @@
 /** Actions of the API: they run for a while, and what they do happens at their end. Without timers: `settle` catches up. */
 
+export interface ActionError {
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface ActionRecord {
   readonly id: number;
   readonly command: string;
@@ -8,17 +13,19 @@ export interface ActionRecord {
   readonly ends: number;
   readonly resources: readonly { readonly id: number; readonly type: string }[];
   /** How it ends; undefined for success. */
-  readonly error: { readonly code: string; readonly message: string } | undefined;
+  readonly error: ActionError | undefined;
   done: boolean;
 }
 
 export interface ActionChange {
   readonly command: string;
   readonly resources: ActionRecord['resources'];
-  /** What becomes true at the end. */
-  readonly effect?: () => void;
+  /** What becomes true at the end, which is the instant it is told. */
+  readonly effect?: (at: number) => void;
   /** Takes back what was promised at the start, when the action ends in an error. */
-  readonly undo?: () => void;
+  readonly undo?: (error: ActionError) => void;
+  /** How it is bound to end, undefined for success; a course may say otherwise. */
+  readonly error?: ActionError | undefined;
 }
 
 /** How an action runs, when not as usual. */
@@ -27,12 +34,12 @@ export interface ActionCourse {
   readonly duration: number;
   /** ms until its effect is there, when that is not the end: an attached load balancer whose action keeps running. */
   readonly effectAfter?: number | undefined;
-  readonly error?: ActionRecord['error'];
+  readonly error?: ActionError | undefined;
 }
 
 interface Step {
   readonly at: number;
-  readonly run: () => void;
+  readonly run: (at: number) => void;
 }
 
 export interface ActionBook {
@@ -48,13 +55,14 @@ export interface ActionBook {
 /** Old actions are forgotten beyond this number, so that a demo can run for days. */
 const remembered = 20_000;
 
-export function createActionBook(firstId: number): ActionBook {
+/** `onStep` hears of each instant at which something may have changed. */
+export function createActionBook(firstId: number, onStep: (at: number) => void = () => {}): ActionBook {
   const book = new Map<number, ActionRecord>();
   const running = new Set<ActionRecord>();
   const steps: Step[] = [];
   let nextId = firstId;
 
-  const plan = (at: number, run: () => void): void => {
+  const plan = (at: number, run: Step['run']): void => {
     const later = steps.findIndex(step => step.at > at);
     steps.splice(later < 0 ? steps.length : later, 0, { at, run });
   };
@@ -69,7 +77,8 @@ export function createActionBook(firstId: number): ActionBook {
   const settle = (at: number): void => {
     for (let step = steps[0]; step !== undefined && step.at <= at; step = steps[0]) {
       steps.shift();
-      step.run();
+      step.run(step.at);
+      onStep(step.at);
     }
   };
 
@@ -82,16 +91,17 @@ export function createActionBook(firstId: number): ActionBook {
         started: at,
         ends: at + course.duration,
         resources,
-        error: course.error,
+        error: course.error ?? change.error,
         done: false,
       };
       book.set(action.id, action);
       running.add(action);
-      const happen = (action.error === undefined ? change.effect : change.undo) ?? (() => {});
-      const early = action.error === undefined ? course.effectAfter : undefined;
+      const { error } = action;
+      const happen = (when: number): void => (error === undefined ? change.effect?.(when) : change.undo?.(error));
+      const early = error === undefined ? course.effectAfter : undefined;
       if (early !== undefined) plan(at + early, happen);
-      plan(action.ends, () => {
-        if (early === undefined) happen();
+      plan(action.ends, when => {
+        if (early === undefined) happen(when);
         action.done = true;
         running.delete(action);
       });

@@ -25,7 +25,8 @@ export function onlyKeys(body: JsonObject, allowed: readonly string[]): void {
   if (extra !== undefined) throw invalidInput(extra, 'Additional property is not allowed.');
 }
 
-function required<T>(field: string, value: T | undefined): T {
+/** The value, or `invalid_input` when it is missing. */
+export function required<T>(field: string, value: T | undefined): T {
   if (value === undefined) throw invalidInput(field, 'Missing data for required field.');
   return value;
 }
@@ -61,6 +62,22 @@ export const requiredString = (body: JsonObject, field: string): string => requi
 export const requiredId = (body: JsonObject, field: string): number => required(field, optionalId(body, field));
 export const requiredStrings = (body: JsonObject, field: string): string[] =>
   required(field, optionalStrings(body, field));
+
+/** A whole number between two bounds. */
+export function optionalInRange(body: JsonObject, field: string, least: number, most: number): number | undefined {
+  const value = optionalId(body, field);
+  if (value !== undefined && (value < least || value > most))
+    throw invalidInput(field, `Must be between ${least} and ${most}.`);
+  return value;
+}
+
+/** One of a few words. */
+export function optionalOneOf<T extends string>(body: JsonObject, field: string, allowed: readonly T[]): T | undefined {
+  const value = optionalString(body, field);
+  const found = allowed.find(one => one === value);
+  if (value !== undefined && found === undefined) throw invalidInput(field, `Not one of ${allowed.join(', ')}.`);
+  return found;
+}
 
 /** "ID or name" fields: clients send a number, a numeric string or a name. */
 export function optionalIdOrName(body: JsonObject, field: string): string | undefined {

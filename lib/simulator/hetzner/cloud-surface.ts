@@ -3,13 +3,25 @@ import { ApiProblem, envelope } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { actions } from './resources/actions.ts';
 import { datacenters, locations, serverTypes } from './resources/catalogue.ts';
+import { certificates } from './resources/certificates.ts';
+import { loadBalancers, loadBalancerTypes } from './resources/load-balancers.ts';
 import { networks } from './resources/networks.ts';
 import { servers } from './resources/servers.ts';
 import { createRouter, type Reply, type Route } from './router.ts';
 import { type Draft, type Surface, startAction, type Visit } from './surface.ts';
 
 /** All resources of the Cloud API. A further one is added here with its table of routes. */
-const routes: readonly Route[] = [...servers, ...networks, ...actions, ...locations, ...serverTypes, ...datacenters];
+const routes: readonly Route[] = [
+  ...servers,
+  ...networks,
+  ...loadBalancers,
+  ...certificates,
+  ...actions,
+  ...locations,
+  ...serverTypes,
+  ...loadBalancerTypes,
+  ...datacenters,
+];
 
 const commonHeaders = {
   'Access-Control-Allow-Credentials': 'true',

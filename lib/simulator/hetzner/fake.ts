@@ -1,4 +1,6 @@
 import type { ActionRecord } from './actions.ts';
+import { type CertificatesByHand, certificatesByHand } from './by-hand/certificates.ts';
+import { type LoadBalancersByHand, loadBalancersByHand } from './by-hand/load-balancers.ts';
 import { type NetworksByHand, networksByHand } from './by-hand/networks.ts';
 import { type RobotByHand, robotByHand } from './by-hand/robot.ts';
 import { type ServersByHand, serversByHand } from './by-hand/servers.ts';
@@ -6,13 +8,14 @@ import { createCloudSurface } from './cloud-surface.ts';
 import { answerInstead, dispose } from './disposition.ts';
 import { createFaultBook, type Faults } from './faults.ts';
 import { type CountFilter, createJournal, identify, type RequestEntry } from './journal.ts';
+import { defaultLoadBalancerSettings, type LoadBalancerSettings } from './lb-settings.ts';
 import { createMetadataSurface } from './metadata-surface.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createRobotState, type RobotSettings } from './robot-state.ts';
 import { createRobotSurface } from './robot-surface.ts';
 import type { Surface } from './surface.ts';
 import type { FakeAnswer, FakeRequest } from './wire.ts';
-import { createWorld, type FakeSettings } from './world.ts';
+import { createWorld, type FakeSettings, type World } from './world.ts';
 
 export interface FakeHetznerOptions extends Partial<FakeSettings> {
   /** Clock in ms since the epoch. The fake has no timers: it catches up with this clock at each use. */
@@ -32,6 +35,8 @@ export interface FakeHetzner {
   readonly settings: FakeSettings;
   readonly servers: ServersByHand;
   readonly networks: NetworksByHand;
+  readonly loadBalancers: LoadBalancersByHand;
+  readonly certificates: CertificatesByHand;
   readonly robot: RobotByHand;
   readonly faults: Faults;
   /** Actions, newest last. */
@@ -61,6 +66,25 @@ function locate(
   return { surface: cloud, inner: path, known: false };
 }
 
+/** The settings, as far as given, and defaults for the rest. */
+const chosen = (defaults: LoadBalancerSettings, given: Partial<LoadBalancerSettings>): LoadBalancerSettings => ({
+  ...defaults,
+  ...Object.fromEntries(Object.entries(given).filter(([key, value]) => key in defaults && value !== undefined)),
+});
+
+/** The same functions; after each one the watchers look at what has become of the state. */
+function noticed<T extends object>(world: World, byHand: T): T {
+  const entries = Object.entries(byHand).map(([name, change]: [string, (...args: unknown[]) => unknown]) => [
+    name,
+    (...args: unknown[]) => {
+      const result = change(...args);
+      world.changed(world.settle());
+      return result;
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
 export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner {
   const now = options.now ?? Date.now;
   const settings: FakeSettings = {
@@ -70,6 +94,7 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
     readOnly: options.readOnly ?? false,
     networkChanges: options.networkChanges ?? 'parallel',
     gateways: options.gateways ?? 'in-range',
+    ...chosen(defaultLoadBalancerSettings, options),
   };
   const world = createWorld(settings, now);
   const quota = createRateLimit(options.limit ?? 3600, now());
@@ -91,6 +116,7 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
       const fault = faults.take(at, request, path, template);
       const actions: ActionRecord[] = [];
       const draft = answerInstead(fault) ?? surface.answer({ world, at, request, match, fault, actions });
+      world.changed(at);
       journal.record({
         at,
         method: request.method,
@@ -106,8 +132,10 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
       return dispose(draft, fault, settings.answerDelay);
     },
     settings,
-    servers: serversByHand(world),
-    networks: networksByHand(world),
+    servers: noticed(world, serversByHand(world)),
+    networks: noticed(world, networksByHand(world)),
+    loadBalancers: noticed(world, loadBalancersByHand(world)),
+    certificates: noticed(world, certificatesByHand(world)),
     robot: robotByHand(robot, world),
     faults: { add: faults.add, clear: faults.clear },
     actions() {

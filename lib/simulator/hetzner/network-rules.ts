@@ -10,6 +10,7 @@ import {
   parseCidr,
   parseIPv4,
 } from './addresses.ts';
+import { refuseWhileChanging as exclude } from './exclusion.ts';
 import { ApiProblem, invalidInput, overLimit } from './problem.ts';
 import type { NetworkRecord, RouteRecord, SubnetRecord } from './records.ts';
 import type { World } from './world.ts';
@@ -140,12 +141,10 @@ const otherCommands = ['add_subnet', 'delete_subnet', 'change_ip_range'];
 
 /** Refuses a change of the network while another one runs, as far as `networkChanges` says. */
 export function refuseWhileChanging(world: World, network: NetworkRecord, at: number, command: string): void {
-  const locked = new ApiProblem(423, 'locked', 'cannot perform operation because network is locked');
-  if (at < network.lockedUntil) throw locked;
-  const mode = world.settings.networkChanges;
-  const besideOthers = mode === 'parallel' && !otherCommands.includes(command);
-  const excluding = mode === 'parallel' ? otherCommands : [...routeCommands, ...otherCommands];
-  const running = world.actions.runningOn('network', network.id);
-  if (besideOthers || !running.some(one => excluding.includes(one.command))) return;
-  throw mode === 'locked' ? locked : new ApiProblem(409, 'conflict', 'network is currently being changed');
+  exclude(world, { ...network, type: 'network' }, at, command, {
+    mode: world.settings.networkChanges,
+    always: otherCommands,
+    otherwise: routeCommands,
+    what: 'network',
+  });
 }

@@ -1,4 +1,5 @@
 import { includes, knownCidr, parseIPv4 } from './addresses.ts';
+import { forgetNetwork } from './lb-upkeep.ts';
 import { networkRange, newRoute, newSubnet, type SubnetWish } from './network-rules.ts';
 import { ApiProblem, invalidInput, nameTaken, notFound } from './problem.ts';
 import type { NetworkRecord, Phase, RouteRecord, SubnetRecord } from './records.ts';
@@ -95,5 +96,6 @@ export function routeOf(network: NetworkRecord, destination: string, gateway: st
 export function removeNetwork(world: World, network: NetworkRecord): void {
   for (const server of world.servers.values())
     server.attachments = server.attachments.filter(one => one.network !== network.id);
+  forgetNetwork(world, network.id);
   world.networks.delete(network.id);
 }

@@ -2,6 +2,7 @@ import { knownCidr, overlaps } from './addresses.ts';
 import { locations } from './catalogue/locations.ts';
 import { serverTypes } from './catalogue/server-types.ts';
 import { type AddressWish, addAliases, admit, expel } from './ipam.ts';
+import { forgetPrivateServer, forgetServer } from './lb-upkeep.ts';
 import { ApiProblem, invalidInput, nameTaken, notFound, overLimit } from './problem.ts';
 import type { Attachment, Holder, NetworkRecord, ServerRecord } from './records.ts';
 import type { World } from './world.ts';
@@ -24,7 +25,8 @@ export function freeServerName(world: World, name: string, except?: ServerRecord
   return name;
 }
 
-const byIdOrName = <T extends { readonly id: number; readonly name: string }>(
+/** An entry of a catalogue. Throws `not_found`. */
+export const byIdOrName = <T extends { readonly id: number; readonly name: string }>(
   all: readonly T[],
   text: string,
   what: string,
@@ -79,6 +81,7 @@ export function removeServer(world: World, server: ServerRecord): void {
   for (const network of world.networks.values()) expel(network, holderOf(server));
   server.attachments = [];
   world.servers.delete(server.id);
+  forgetServer(world, server.id);
 }
 
 /** Promises the server its addresses in the network. The attachment is shown once its phase says so. */
@@ -115,6 +118,7 @@ export function dropAttachment(world: World, server: ServerRecord, attachment: A
   const network = world.networks.get(attachment.network);
   if (network !== undefined) expel(network, holderOf(server));
   server.attachments = server.attachments.filter(one => one !== attachment);
+  forgetPrivateServer(world, server.id, attachment.network);
 }
 
 /** The attachment of the server to the network. Throws `not_found`. */

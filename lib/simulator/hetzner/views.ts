@@ -1,6 +1,6 @@
 import type { ActionRecord } from './actions.ts';
 import { includedTraffic } from './catalogue/server-types.ts';
-import { isShown, membersOf, type NetworkRecord, type ServerRecord } from './records.ts';
+import { type Holder, isShown, membersOf, type NetworkRecord, type ServerRecord } from './records.ts';
 
 /** Records as the API shows them, complete by Hetzner's OpenAPI document. */
 
@@ -22,7 +22,7 @@ export function actionView(action: ActionRecord, at: number): unknown {
   };
 }
 
-const reverseName = (ip: string): string => `static.${ip.split('.').reverse().join('.')}.clients.your-server.de`;
+export const reverseName = (ip: string): string => `static.${ip.split('.').reverse().join('.')}.clients.your-server.de`;
 
 const imageView = (name: string, server: ServerRecord): unknown => ({
   id: 114_690_387,
@@ -45,7 +45,8 @@ const imageView = (name: string, server: ServerRecord): unknown => ({
   architecture: server.type.architecture,
 });
 
-export function serverView(server: ServerRecord, locked: boolean): unknown {
+/** `loadBalancers` are the ids of those that have it as a target. */
+export function serverView(server: ServerRecord, locked: boolean, loadBalancers: readonly number[]): unknown {
   const { id, name, status, type, location, labels, ipv4, ipv6 } = server;
   return {
     id,
@@ -74,14 +75,18 @@ export function serverView(server: ServerRecord, locked: boolean): unknown {
     protection: { delete: server.protected, rebuild: server.protected },
     labels,
     volumes: [],
-    load_balancers: [],
+    load_balancers: loadBalancers,
     primary_disk_size: type.disk,
     placement_group: null,
   };
 }
 
-/** Ids of the members of a type whose attachment is there; `isAttached` tells. */
-export function networkView(network: NetworkRecord, isAttached: (serverId: number) => boolean): unknown {
+/** `isAttached` tells of which members the attachment is there. */
+export function networkView(network: NetworkRecord, isAttached: (member: Holder) => boolean): unknown {
+  const attached = (type: Holder['type']): number[] =>
+    membersOf(network, type)
+      .filter(isAttached)
+      .map(one => one.id);
   return {
     id: network.id,
     name: network.name,
@@ -94,10 +99,8 @@ export function networkView(network: NetworkRecord, isAttached: (serverId: numbe
       vswitch_id: one.vSwitch,
     })),
     routes: network.routes.filter(isShown).map(({ destination, gateway }) => ({ destination, gateway })),
-    servers: membersOf(network, 'server')
-      .map(one => one.id)
-      .filter(isAttached),
-    load_balancers: membersOf(network, 'load_balancer').map(one => one.id),
+    servers: attached('server'),
+    load_balancers: attached('load_balancer'),
     protection: { delete: network.protected },
     labels: network.labels,
     created: timestamp(network.created),

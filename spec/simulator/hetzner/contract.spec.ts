@@ -3,12 +3,14 @@ import { describe, it } from 'node:test';
 import { checkContract, checkedOperations, declaredOperations, noContract } from './contract.ts';
 import { project } from './project.ts';
 
+const pem = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
+
 /** What no cloud controller asks for. */
 const notSimulated =
-  /placement_group|_iso|dns_ptr|servers.*change_protection|change_type|image|backup|rescue|rebuild|console|reset_password|metrics/;
+  /placement_group|_iso|servers.*(dns_ptr|change_protection|change_type)|image|backup|rescue|rebuild|console|reset_password|metrics/;
 
 describe("Hetzner's OpenAPI document", () => {
-  it('accepts the answers of every operation of servers, networks, actions and catalogues', {
+  it('accepts the answers of every operation of all simulated resources', {
     skip: noContract,
   }, () => {
     const { fake, get, post, call, pass } = project({ networkChanges: 'parallel' });
@@ -52,6 +54,65 @@ describe("Hetzner's OpenAPI document", () => {
     }
     for (const plural of ['locations', 'server_types']) for (const path of ['', '/1', '/22']) get(`/${plural}${path}`);
     get('/datacenters');
+    const upload = { name: 'mine', certificate: pem, private_key: '-----BEGIN PRIVATE KEY-----' };
+    const cert = post('/certificates', upload).body.certificate.id;
+    const managed = post('/certificates', { name: 'theirs', type: 'managed', domain_names: ['example.com'] });
+    get(`/certificates/${managed.body.certificate.id}`);
+    fake.certificates.fail(settled(managed).body.certificate.id, { code: 'x', message: 'y' });
+    settled(post(`/certificates/${managed.body.certificate.id}/actions/retry`));
+    call('PUT', `/certificates/${cert}`, { labels: { a: 'b' } });
+    const lb = settled(
+      post('/load_balancers', {
+        name: 'lb',
+        load_balancer_type: 'lb11',
+        location: 'fsn1',
+        network: net,
+        services: [
+          { protocol: 'tcp', listen_port: 53, destination_port: 30053 },
+          { protocol: 'https', http: { certificates: [cert] } },
+        ],
+        targets: [
+          { type: 'server', server: { id: srv } },
+          { type: 'label_selector', label_selector: { selector: 'a=b' } },
+          { type: 'ip', ip: { ip: '203.0.113.9' } },
+        ],
+      }),
+    ).body.load_balancer.id;
+    const target = { type: 'server', server: { id: srv } };
+    const ofLoadBalancer: [command: string, body?: object][] = [
+      ['add_service', { protocol: 'http' }],
+      ['update_service', { listen_port: 80, protocol: 'http', health_check: { protocol: 'tcp' } }],
+      ['delete_service', { listen_port: 80 }],
+      ['remove_target', target],
+      ['remove_target', { type: 'ip', ip: { ip: '203.0.113.9' } }],
+      ['remove_target', { type: 'label_selector', label_selector: { selector: 'a=b' } }],
+      ['add_target', { ...target, use_private_ip: true }],
+      ['disable_public_interface'],
+      ['enable_public_interface'],
+      ['change_algorithm', { type: 'least_connections' }],
+      ['change_type', { load_balancer_type: 'lb21' }],
+      ['change_dns_ptr', { ip: fake.loadBalancers.get(lb)?.publicNet.ipv4?.ip, dns_ptr: 'lb.example.com' }],
+      ['change_protection', { delete: false }],
+      ['detach_from_network', { network: net }],
+      ['attach_to_network', { network: net }],
+    ];
+    for (const [command, body] of ofLoadBalancer) {
+      settled(post(`/load_balancers/${lb}/actions/${command}`, body));
+      get(`/load_balancers/${lb}`);
+    }
+    call('PUT', `/load_balancers/${lb}`, { labels: { a: 'b' } });
+    for (const [plural, id] of [
+      ['load_balancers', lb],
+      ['certificates', managed.body.certificate.id],
+    ]) {
+      const first = get(`/${plural}/actions`).body.actions[0].id;
+      const mine = get(`/${plural}/${id}/actions`).body.actions[0].id;
+      for (const path of ['', `/${id}`, `/actions/${first}`, `/${id}/actions/${mine}`])
+        assert.equal(get(`/${plural}${path}`).status, 200);
+    }
+    for (const path of ['', '/1']) get(`/load_balancer_types${path}`);
+    call('DELETE', `/load_balancers/${lb}`);
+    call('DELETE', `/certificates/${cert}`);
     call('DELETE', `/servers/${srv}`);
     call('DELETE', `/networks/${net}`);
     const failures = fake.requests.filter(one => one.status >= 400).map(one => `${one.path} ${one.code}`);
@@ -60,7 +121,16 @@ describe("Hetzner's OpenAPI document", () => {
       '/server_types/1 not_found',
       '/datacenters deprecated_api_endpoint',
     ]);
-    const declared = declaredOperations(['/servers', '/networks', '/actions', '/locations', '/server_types']);
+    const declared = declaredOperations([
+      '/servers',
+      '/networks',
+      '/actions',
+      '/locations',
+      '/server_types',
+      '/load_balancers',
+      '/load_balancer_types',
+      '/certificates',
+    ]);
     const expected = declared.filter(one => !notSimulated.test(one));
     assert.deepEqual(checkedOperations().sort(), expected.sort());
   });

@@ -53,7 +53,7 @@ const rows: readonly Row[] = [
 ];
 
 /** A price as the API writes it: decimal strings. */
-const price = (net: number): unknown => ({ net: net.toFixed(4), gross: (net * 1.19).toFixed(4) });
+export const price = (net: number): unknown => ({ net: net.toFixed(4), gross: (net * 1.19).toFixed(4) });
 
 /** 20 TB, in bytes. */
 export const includedTraffic = 20 * 1024 ** 4;

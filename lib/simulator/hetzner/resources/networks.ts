@@ -1,4 +1,5 @@
 import { onlyKeys, optionalBoolean, optionalLabels, optionalObjects, optionalString, requiredString } from '../body.ts';
+import { isLoadBalancerAttached } from '../lb-state.ts';
 import { byNameAndLabels, listReply } from '../listing.ts';
 import { refuseWhileChanging } from '../network-rules.ts';
 import { addNetwork, freeNetworkName, removeNetwork } from '../network-state.ts';
@@ -13,7 +14,9 @@ import { networkActions, routeWish, subnetWish } from './network-actions.ts';
 const theNetwork = (call: Call): NetworkRecord => find(call.world.networks, call.params.id, 'network');
 
 const view = (call: Call, network: NetworkRecord): unknown =>
-  networkView(network, serverId => isAttached(call.world, network.id, serverId));
+  networkView(network, ({ type, id }) =>
+    type === 'server' ? isAttached(call.world, network.id, id) : isLoadBalancerAttached(call.world, network.id, id),
+  );
 
 const single = (call: Call, network: NetworkRecord, status = 200): Reply => ({
   status,

@@ -9,7 +9,7 @@ import {
 } from '../body.ts';
 import { byNameAndLabels, byValues, listReply } from '../listing.ts';
 import { ApiProblem, invalidInput } from '../problem.ts';
-import type { ServerRecord } from '../records.ts';
+import { isShown, type ServerRecord } from '../records.ts';
 import { type Call, find, type Reply, type Route } from '../router.ts';
 import { addServer, dropAttachment, freeServerName, promiseAttachment, removeServer } from '../server-state.ts';
 import { actionView, serverView } from '../views.ts';
@@ -32,7 +32,13 @@ const statuses = [
 const theServer = (call: Call): ServerRecord => find(call.world.servers, call.params.id, 'server');
 
 const view = (world: World, server: ServerRecord): unknown =>
-  serverView(server, world.actions.runningOn('server', server.id).length > 0);
+  serverView(
+    server,
+    world.actions.runningOn('server', server.id).length > 0,
+    [...world.loadBalancers.values()]
+      .filter(lb => lb.targets.some(one => one.type === 'server' && one.server === server.id && isShown(one)))
+      .map(lb => lb.id),
+  );
 
 const single = (call: Call, server: ServerRecord): Reply => ({
   status: 200,
