@@ -1,18 +1,16 @@
 import { logKeys } from '../../lib/observability/log-keys.ts';
 import { type MetricDefinition, metricDefinitions } from '../../lib/observability/metric-definitions.ts';
+import { renderTable } from '../../lib/settings/reference.ts';
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map(row => `| ${row.map(cell).join(' | ')} |`).join('\n');
 const code = (text: string): string => `\`${text}\``;
 
 /** Markdown table of all metrics, in the order of the exposition. */
 export const metricsReference = (): string => {
   const definitions: readonly MetricDefinition[] = Object.values(metricDefinitions);
-  return `${table(
+  return renderTable(
     ['Metric', 'Type', 'Labels', 'Meaning'],
     definitions.map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), help]),
-  )}\n`;
+  );
 };
 
 /** Markdown table of all keys of log lines. */
@@ -23,8 +21,8 @@ export const logKeysReference = (): string => {
     ['msg', 'what happened: a constant sentence in the past tense'],
     ...Object.entries(logKeys),
   ];
-  return `${table(
+  return renderTable(
     ['Key', 'Meaning'],
     rows.map(([key = '', meaning = '']) => [code(key), meaning]),
-  )}\n`;
+  );
 };

@@ -1,25 +1,35 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { logKeys } from '../../lib/observability/log-keys.ts';
-import { renderReference, renderTable } from '../../lib/settings/reference.ts';
+import { renderReference } from '../../lib/settings/reference.ts';
+import { logKeysReference, metricsReference } from './docs-observability.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
-const renderLogs = (): string => `# Log keys
+const renderLogs = (): string => `# Logs
 
-Each log line is one JSON object: \`ts\`, \`level\`, \`msg\` (a constant sentence), then some of these keys.
+One JSON object a line, on standard output. \`info\` is one line for each change and for each step of the process's life,
+\`warn\` is trouble that was handled, \`error\` is for somebody to look at, \`debug\` is each run and each request. The level is
+set by \`HCLOUD_LOG_LEVEL\`; the signal SIGUSR2 switches a running process to \`debug\`, the next one back.
 
-${renderTable(
-  ['Key', 'Meaning'],
-  Object.entries(logKeys).map(([key, meaning]) => [`\`${key}\``, meaning]),
-)}
+Each line starts with \`ts\`, \`level\` and \`msg\`, then come some of the other keys. Secrets are in no line.
+
+${logKeysReference()}
+`;
+
+const renderMetrics = (): string => `# Metrics
+
+Prometheus text on \`HCLOUD_METRICS_ADDRESS\`, path \`/metrics\`. Names without the prefix \`hcloud_reactive_\` are those of Hetzner's
+cloud-controller-manager and of Kubernetes, so that dashboards and alerts go on working.
+
+${metricsReference()}
 `;
 
 /** The generated documents: path from the top of the repository, and what must stand there. A spec checks each for drift. */
 export const documents: ReadonlyArray<{ readonly path: string; readonly render: () => string }> = [
   { path: 'docs/settings.md', render: renderReference },
   { path: 'docs/logs.md', render: renderLogs },
+  { path: 'docs/metrics.md', render: renderMetrics },
 ];
 
 /** Where a document lies on this machine. */
