@@ -89,3 +89,21 @@ export const patchNodeStatus = async (
     throw misfitAsConflict(err);
   }
 };
+
+/**
+ * Deletes a Node, on condition that it is still the one with this uid and has not changed since it was read: a node that
+ * turned ready in between stays. Fails with a KubeError, of which isConflict says that it is another or has changed.
+ */
+export const deleteNode = async (
+  client: KubeClient,
+  node: Pick<KubeNode, 'name' | 'uid' | 'resourceVersion'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { uid, resourceVersion } = node;
+  await client.request<unknown>({
+    method: 'DELETE',
+    path: nodePath(node),
+    body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+    signal,
+  });
+};
