@@ -1,14 +1,8 @@
 import { createInterner } from './intern.ts';
+import { optional, type Raw, record, records, text, texts } from './raw.ts';
 import type { KubeNode, KubeObject, NodeAddress, NodeAddressType, NodeCondition, Taint } from './types.ts';
 
-type Raw = Readonly<Record<string, unknown>>;
-
 const intern = createInterner();
-const empty: Raw = {};
-const record = (value: unknown): Raw => (typeof value === 'object' && value !== null ? (value as Raw) : empty);
-const records = (value: unknown): Raw[] => (Array.isArray(value) ? value.map(record) : []);
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const optional = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 const strings = (value: unknown, keep: (key: string) => boolean): Record<string, string> => {
   const kept: Record<string, string> = {};
@@ -77,7 +71,7 @@ const conditionOf = (conditions: readonly Raw[], type: string): NodeCondition | 
 
 /** `podCIDRs`, or the older single `podCIDR`. */
 const podCIDRsOf = (spec: Raw): string[] => {
-  const all = Array.isArray(spec.podCIDRs) ? spec.podCIDRs.filter(cidr => typeof cidr === 'string') : [];
+  const all = texts(spec.podCIDRs);
   const single = text(spec.podCIDR);
   return all.length > 0 || single === '' ? all : [single];
 };

@@ -51,3 +51,31 @@ export interface KubeNode extends KubeObject {
 /** `namespace/name`, or the bare name for cluster-scoped objects. */
 export const keyOf = (object: Pick<KubeObject, 'name' | 'namespace'>): string =>
   object.namespace === '' ? object.name : `${object.namespace}/${object.name}`;
+
+export interface ServicePort {
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+  /** 0 when none is allocated. */
+  readonly nodePort: number;
+}
+
+export interface IngressAddress {
+  readonly ip?: string;
+  readonly hostname?: string;
+  readonly ipMode?: string;
+}
+
+export interface KubeService extends KubeObject {
+  readonly type: string;
+  /** Empty when the Service has none. */
+  readonly loadBalancerClass: string;
+  readonly ports: readonly ServicePort[];
+  readonly externalTrafficPolicy: string;
+  /** 0 when none is allocated. */
+  readonly healthCheckNodePort: number;
+  readonly sessionAffinity: string;
+  readonly sourceRanges: readonly string[];
+  readonly finalizers: readonly string[];
+  readonly ingress: readonly IngressAddress[];
+}

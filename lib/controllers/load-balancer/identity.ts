@@ -1,0 +1,49 @@
+import type { LoadBalancer } from '../../hetzner/lb-types.ts';
+
+/** Label of a load balancer that names the Service it belongs to. */
+export const ownerLabel = 'hcloud-ccm/service-uid';
+
+/** Name of a load balancer without the name annotation: `a` and the uid of its Service, cut to 32 characters. */
+export const defaultName = (uid: string): string => `a${uid.replaceAll('-', '')}`.slice(0, 32);
+
+export type Identity =
+  /** It carries the label of this Service. */
+  | { readonly kind: 'own'; readonly loadBalancer: LoadBalancer }
+  /** It has no owner, and the Service names it. */
+  | { readonly kind: 'adopt'; readonly loadBalancer: LoadBalancer }
+  | { readonly kind: 'create' }
+  | { readonly kind: 'refused'; readonly problem: string };
+
+export interface IdentityQuery {
+  readonly uid: string;
+  /** Annotations `id` and `name`. */
+  readonly id: number | undefined;
+  readonly name: string | undefined;
+  /** Namespace/name of the Service with this uid in this cluster, if there is one. */
+  readonly ownerOf: (uid: string) => string | undefined;
+}
+
+/**
+ * The load balancer of a Service: the one with its label, else the one it names by id or name, else none yet. A load
+ * balancer of another owner is never taken, unless that owner is gone and this one was named on purpose.
+ */
+export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf }: IdentityQuery): Identity {
+  const own = all.filter(({ labels }) => labels[ownerLabel] === uid);
+  if (own.length > 1) {
+    const ids = own.map(lb => lb.id).join(', ');
+    return { kind: 'refused', problem: `load balancers ${ids} all carry the label ${ownerLabel}=${uid}; only one may` };
+  }
+  if (own[0] !== undefined) return { kind: 'own', loadBalancer: own[0] };
+  const wanted = name ?? defaultName(uid);
+  const found = id === undefined ? all.find(lb => lb.name === wanted) : all.find(lb => lb.id === id);
+  if (found === undefined) {
+    return id === undefined ? { kind: 'create' } : { kind: 'refused', problem: `there is no load balancer with the id ${id}` };
+  }
+  const owner = found.labels[ownerLabel];
+  if (owner === undefined) return { kind: 'adopt', loadBalancer: found };
+  const called = `load balancer ${found.name} (${found.id})`;
+  const living = ownerOf(owner);
+  if (living !== undefined) return { kind: 'refused', problem: `${called} belongs to Service ${living}` };
+  if (id !== undefined || name !== undefined) return { kind: 'adopt', loadBalancer: found };
+  return { kind: 'refused', problem: `${called} belongs to a Service with the uid ${owner}, which is not in this cluster` };
+}
