@@ -1,8 +1,7 @@
 import { combineLatest, map, type Observable, of, startWith } from 'rxjs';
 import { parseProviderID } from '../hetzner/provider-id.ts';
 import type { Robot } from '../hetzner/robot.ts';
-import type { RobotList } from '../hetzner/robot-list.ts';
-import type { RobotServer } from '../hetzner/robot-types.ts';
+import type { RobotServer, RobotServerList } from '../hetzner/robot-server.ts';
 import type { ServerList, Servers } from '../hetzner/servers.ts';
 import type { CallOptions, Server } from '../hetzner/types.ts';
 import type { KubeNode } from '../kubernetes/types.ts';
@@ -16,7 +15,7 @@ export type Machine =
 export interface InstanceLists {
   readonly cloud: ServerList | undefined;
   /** Undefined while Robot is not in use or has not answered yet. */
-  readonly robot: RobotList | undefined;
+  readonly robot: RobotServerList | undefined;
 }
 
 /** What the lists say of the machine of a node. */
@@ -24,8 +23,10 @@ export type Located =
   | { readonly kind: 'found'; readonly machine: Machine; readonly requestedAt: number }
   /** No such machine; `problem` says what was looked for. */
   | { readonly kind: 'missing'; readonly requestedAt: number; readonly problem: string; readonly renamed: boolean }
-  /** Not a machine of ours, or not one that can be told: leave the node alone. */
-  | { readonly kind: 'foreign' | 'ambiguous'; readonly problem: string };
+  /** Not a machine of ours: leave the node alone. */
+  | { readonly kind: 'foreign'; readonly problem: string }
+  /** More than one machine it could be: leave the node alone. */
+  | { readonly kind: 'ambiguous'; readonly problem: string };
 
 /** All machines of the account, read as rarely as the question allows. */
 export interface Instances {
@@ -36,6 +37,8 @@ export interface Instances {
    * Rejects with the error of the request it waited for.
    */
   read(node: KubeNode, instant: number, o: CallOptions): Promise<InstanceLists>;
+  /** Both lists, that of Cloud requested at or after `instant`, that of Robot as long as its cache lasts. */
+  readAll(instant: number, o: CallOptions): Promise<InstanceLists>;
   latest(): InstanceLists;
   readonly changes$: Observable<InstanceLists>;
   /** True when the machine is switched off. */
@@ -45,9 +48,9 @@ export interface Instances {
 export function createInstances(servers: Servers, robot: Robot | undefined): Instances {
   const latest = (): InstanceLists => ({ cloud: servers.latest(), robot: robot?.servers.latest() });
 
-  const readRobot = async (node: KubeNode, instant: number, o: CallOptions): Promise<RobotList | undefined> => {
+  const readRobot = async (node: KubeNode, instant: number, o: CallOptions): Promise<RobotServerList | undefined> => {
     if (robot === undefined) return undefined;
-    const list = await robot.servers.cached(o);
+    const list = await robot.servers.recent(o);
     const known = locate(node, { cloud: undefined, robot: list }).kind === 'found';
     return known || list.requestedAt >= instant ? list : robot.servers.notBefore(instant, o);
   };
@@ -65,6 +68,10 @@ export function createInstances(servers: Servers, robot: Robot | undefined): Ins
         kind === 'cloud' || kind === 'either' ? servers.notBefore(instant, o) : servers.latest(),
         kind === 'robot' || kind === 'either' ? readRobot(node, instant, o) : robot?.servers.latest(),
       ]);
+      return { cloud, robot: robotList };
+    },
+    readAll: async (instant, o) => {
+      const [cloud, robotList] = await Promise.all([servers.notBefore(instant, o), robot?.servers.recent(o)]);
       return { cloud, robot: robotList };
     },
     isOff: async (machine, o) => {
@@ -120,11 +127,16 @@ export function locate(node: KubeNode, lists: InstanceLists): Located {
 
 function locateByName(name: string, { cloud, robot }: InstanceLists): Located {
   const inCloud = cloud?.byName(name);
-  const inRobot = robot?.byName(name);
+  const robots = robot?.byName(name) ?? [];
+  const inRobot = robots[0];
   const requestedAt = Math.min(
     cloud?.requestedAt ?? Number.POSITIVE_INFINITY,
     robot?.requestedAt ?? Number.POSITIVE_INFINITY,
   );
+  if (robots.length > 1) {
+    const numbers = robots.map(server => server.number).join(', ');
+    return { kind: 'ambiguous', problem: `Robot servers ${numbers} are all named ${name}` };
+  }
   if (inCloud !== undefined && inRobot !== undefined) {
     return {
       kind: 'ambiguous',

@@ -21,7 +21,7 @@ const nodePath = (node: Target): string => `/api/v1/nodes/${encodeURIComponent(n
  * fit (a `test` failed, a path is gone; it names no field then) and when a merge patch has another uid ("immutable").
  * The latter two mean that the object is not the one the decision was made on.
  */
-const misfitAsConflict = (err: unknown): unknown =>
+export const misfitAsConflict = (err: unknown): unknown =>
   isInvalid(err) && (err.causes.length === 0 || err.causes.some(cause => cause.field === 'metadata.uid'))
     ? new KubeError({ status: 409, reason: 'Conflict', message: `${err.message} (the object has changed)` })
     : err;

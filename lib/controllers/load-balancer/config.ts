@@ -33,7 +33,8 @@ export interface LoadBalancerConfig {
 export function configOf(values: AnnotationValues, defaults: Settings['loadBalancers']): LoadBalancerConfig {
   const location = values.location ?? defaults.location ?? '';
   const disablePublic = values['disable-public-network'] ?? defaults.disablePublicNetwork;
-  const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.floor(ms / 1_000));
+  const seconds = (ms: number | undefined): number | undefined =>
+    ms === undefined ? undefined : Math.floor(ms / 1_000);
   return {
     id: values.id,
     name: values.name,

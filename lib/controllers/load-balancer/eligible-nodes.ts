@@ -1,5 +1,5 @@
-import type { KubeNode } from '../../kubernetes/types.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
 
 /** Keeps a node out of load balancers (Kubernetes); a value that means false does not. */
 export const excludeLabel = 'node.kubernetes.io/exclude-from-external-load-balancers';

@@ -37,7 +37,9 @@ export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf 
   const wanted = name ?? defaultName(uid);
   const found = id === undefined ? all.find(lb => lb.name === wanted) : all.find(lb => lb.id === id);
   if (found === undefined) {
-    return id === undefined ? { kind: 'create' } : { kind: 'refused', problem: `there is no load balancer with the id ${id}` };
+    return id === undefined
+      ? { kind: 'create' }
+      : { kind: 'refused', problem: `there is no load balancer with the id ${id}` };
   }
   const owner = found.labels[ownerLabel];
   if (owner === undefined) return { kind: 'adopt', loadBalancer: found };
@@ -45,5 +47,8 @@ export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf 
   const living = ownerOf(owner);
   if (living !== undefined) return { kind: 'refused', problem: `${called} belongs to Service ${living}` };
   if (id !== undefined || name !== undefined) return { kind: 'adopt', loadBalancer: found };
-  return { kind: 'refused', problem: `${called} belongs to a Service with the uid ${owner}, which is not in this cluster` };
+  return {
+    kind: 'refused',
+    problem: `${called} belongs to a Service with the uid ${owner}, which is not in this cluster`,
+  };
 }

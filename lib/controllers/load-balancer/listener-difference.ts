@@ -47,7 +47,10 @@ export function mergeListener(present: LoadBalancerService, update: ServiceBody)
   const { healthCheck, http, ...fields } = update;
   const check = healthCheck?.http;
   const protocol = healthCheck?.protocol ?? present.healthCheck.protocol;
-  const mergedCheck = check === undefined ? present.healthCheck.http : { ...defaultCheck, ...present.healthCheck.http, ...defined(check) };
+  const mergedCheck =
+    check === undefined
+      ? present.healthCheck.http
+      : { ...defaultCheck, ...present.healthCheck.http, ...defined(check) };
   return {
     ...present,
     ...defined(fields),
@@ -69,7 +72,14 @@ export function newListener(wanted: ServiceBody): LoadBalancerService {
     destinationPort: wanted.destinationPort ?? wanted.listenPort,
     proxyProtocol: false,
     http: protocol === 'tcp' ? undefined : defaultHTTP,
-    healthCheck: { protocol: 'tcp', port: wanted.destinationPort ?? wanted.listenPort, interval: 15, timeout: 10, retries: 3, http: undefined },
+    healthCheck: {
+      protocol: 'tcp',
+      port: wanted.destinationPort ?? wanted.listenPort,
+      interval: 15,
+      timeout: 10,
+      retries: 3,
+      http: undefined,
+    },
   };
   return mergeListener(present, wanted);
 }

@@ -46,7 +46,8 @@ export function desiredListeners(
 }
 
 function problemOf(port: ServicePort, redirectTakes80: boolean): string | undefined {
-  if (port.protocol !== 'TCP') return `port ${port.port}: ${port.protocol} is not supported by load balancers of Hetzner`;
+  if (port.protocol !== 'TCP')
+    return `port ${port.port}: ${port.protocol} is not supported by load balancers of Hetzner`;
   if (port.nodePort === 0) {
     return `port ${port.port} has no node port (allocateLoadBalancerNodePorts: false), which the load balancer needs`;
   }

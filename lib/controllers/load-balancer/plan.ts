@@ -10,7 +10,12 @@ export type LoadBalancerChange =
   | { readonly kind: 'changeDNSPtr'; readonly ip: string; readonly dnsPtr: string }
   | { readonly kind: 'changeAlgorithm'; readonly algorithm: string }
   | { readonly kind: 'changeType'; readonly type: string }
-  | { readonly kind: 'attach'; readonly network: number; readonly ip: string | undefined; readonly subnet: string | undefined }
+  | {
+      readonly kind: 'attach';
+      readonly network: number;
+      readonly ip: string | undefined;
+      readonly subnet: string | undefined;
+    }
   /** Moves to another address of the same network; the old one comes back when the new one can't be had. */
   | { readonly kind: 'reattach'; readonly network: number; readonly ip: string; readonly previousIP: string }
   | { readonly kind: 'enablePublicInterface' | 'disablePublicInterface' }
@@ -39,7 +44,10 @@ export function planLoadBalancer(
   const { attachment } = desired;
   const attached = planAttachment(present, desired);
   // A re-attachment drops the private targets, so they are planned as if they were gone.
-  const targets = attached[0]?.kind === 'reattach' ? present.targets.filter(t => t.type === 'ip' || !t.usePrivateIP) : present.targets;
+  const targets =
+    attached[0]?.kind === 'reattach'
+      ? present.targets.filter(t => t.type === 'ip' || !t.usePrivateIP)
+      : present.targets;
   const planned = planTargets(targets, desired, present.type.maxTargets);
   const { enable, disable } = planPublicInterface(present, desired.publicInterface);
   const stages: LoadBalancerChange[][] = [

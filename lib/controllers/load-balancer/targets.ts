@@ -23,7 +23,11 @@ export type DesiredTarget =
     };
 
 /** Reasons of events about skipped nodes, as the peer names them where it has one. */
-export type SkipReason = 'UnknownProviderIDPrefix' | 'ServerNotFound' | 'InternalIPNotConfigured' | 'TargetNotReachable';
+export type SkipReason =
+  | 'UnknownProviderIDPrefix'
+  | 'ServerNotFound'
+  | 'InternalIPNotConfigured'
+  | 'TargetNotReachable';
 
 /**
  * What each eligible node should be: a Cloud server by its id, a Robot server by its address. Nodes that can't be
@@ -42,7 +46,8 @@ export function desiredTarget(node: KubeNode, lists: InstanceLists, rules: Targe
     return robotTarget(node, lists, rules, skip);
   }
   const located = locate(node, lists);
-  if (located.kind === 'foreign' || located.kind === 'ambiguous') return skip('UnknownProviderIDPrefix', located.problem);
+  if (located.kind === 'foreign' || located.kind === 'ambiguous')
+    return skip('UnknownProviderIDPrefix', located.problem);
   if (located.kind === 'missing' || located.machine.kind !== 'cloud') {
     const id = Number(node.providerID.slice('hcloud://'.length));
     const keep = { type: 'server', serverID: id, usePrivateIP: rules.usePrivateIP } as const;
@@ -54,7 +59,11 @@ export function desiredTarget(node: KubeNode, lists: InstanceLists, rules: Targe
     return skip('TargetNotReachable', `its server is not attached to network ${rules.networkID}`, target);
   }
   if (!rules.usePrivateIP && server.ipv4 === undefined) {
-    return skip('TargetNotReachable', 'its server has no public IPv4 address; use-private-ip reaches it without', target);
+    return skip(
+      'TargetNotReachable',
+      'its server has no public IPv4 address; use-private-ip reaches it without',
+      target,
+    );
   }
   return { kind: 'target', node: node.name, target };
 }

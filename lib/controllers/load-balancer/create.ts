@@ -1,0 +1,94 @@
+import type { Actions } from '../../hetzner/actions.ts';
+import { classOf, HetznerError } from '../../hetzner/errors.ts';
+import type { LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
+import type { LoadBalancer, LoadBalancerBody } from '../../hetzner/lb-types.ts';
+import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
+import type { CallOptions } from '../../hetzner/types.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { LoadBalancerConfig } from './config.ts';
+import { type DesiredLoadBalancer, defaultType } from './desired.ts';
+import { defaultName, ownerLabel } from './identity.ts';
+import { newListener } from './listener-difference.ts';
+import { withChange } from './model.ts';
+import type { ServiceReport } from './report.ts';
+
+export interface CreateDeps {
+  readonly desired: DesiredLoadBalancer;
+  readonly config: LoadBalancerConfig;
+  readonly api: LoadBalancers;
+  readonly types: LoadBalancerTypes;
+  readonly actions: Actions;
+  readonly tell: ServiceReport;
+  readonly log: Logger;
+}
+
+/** The smallest type has room for so many; beyond that the types are asked. */
+const smallestMaxTargets = 25;
+
+/**
+ * Creates a load balancer with all it needs in one call: network, listeners and targets. Where the API refuses
+ * something of that, it is created without, and the plan adds one by one what can be had.
+ *
+ * Resolves with the load balancer once its action has ended. Rejects with the API's error.
+ */
+export async function createLoadBalancer(deps: CreateDeps, o: CallOptions): Promise<LoadBalancer> {
+  const { api, actions, tell, log, config } = deps;
+  if (config.type === undefined) tell.typeUnset(defaultType);
+  const bare = bareBody(deps);
+  const full = await fullBody(deps, bare, o);
+  let body: LoadBalancerBody = full;
+  const { item, action } = await api.create(full, o).catch(err => {
+    if (!mayBeTheExtras(err)) throw err;
+    log.warn('Created load balancer without its targets at first, as Hetzner refused them together', { err });
+    body = bare;
+    return api.create(bare, o);
+  });
+  if (action !== undefined) await actions.wait(action, o);
+  log.info('Created load balancer', { loadBalancerID: item.id, subject: item.name });
+  return completed(item, body);
+}
+
+const bareBody = ({ desired, config }: CreateDeps): LoadBalancerBody => ({
+  name: desired.name ?? defaultName(desired.owner),
+  type: desired.type ?? defaultType,
+  location: config.location,
+  networkZone: config.networkZone,
+  algorithm: desired.algorithm,
+  publicInterface: desired.publicInterface,
+  labels: { [ownerLabel]: desired.owner },
+});
+
+/** The network goes in only where its address is the API's choice; a wanted address or subnet needs its own call. */
+async function fullBody(
+  { desired, types }: CreateDeps,
+  bare: LoadBalancerBody,
+  o: CallOptions,
+): Promise<LoadBalancerBody> {
+  const { attachment, listeners } = desired;
+  const network = attachment?.ip === undefined && attachment?.subnet === undefined ? attachment?.networkID : undefined;
+  const reachable = desired.targets.filter(
+    target => target.type !== 'server' || !target.usePrivateIP || network !== undefined,
+  );
+  const room = reachable.length > smallestMaxTargets ? await roomOf(bare.type, types, o) : smallestMaxTargets;
+  return { ...bare, network, services: listeners, targets: reachable.slice(0, room) };
+}
+
+async function roomOf(type: string, types: LoadBalancerTypes, o: CallOptions): Promise<number> {
+  const found = (await types.get(o)).find(({ name }) => name === type);
+  return found?.maxTargets ?? smallestMaxTargets;
+}
+
+/** Refusals that listeners, targets or the network may have caused; a name or a limit is not among them. */
+const mayBeTheExtras = (err: unknown): boolean =>
+  err instanceof HetznerError &&
+  classOf(err) === 'permanent' &&
+  [404, 412, 422].includes(err.status) &&
+  !['uniqueness_error', 'resource_limit_exceeded', 'resource_unavailable'].includes(err.code);
+
+/** The answer may be from before the action: what was sent along is there by now, but for addresses the API chose. */
+function completed(item: LoadBalancer, { services = [], targets = [], network }: LoadBalancerBody): LoadBalancer {
+  let result: LoadBalancer = { ...item, services: services.map(newListener), targets: [] };
+  for (const target of targets) result = withChange(result, { kind: 'addTarget', target });
+  const isAttached = network === undefined || item.privateNets.some(net => net.network === network);
+  return isAttached ? result : withChange(result, { kind: 'attach', network, ip: undefined, subnet: undefined });
+}

@@ -1,0 +1,97 @@
+import { HetznerError, isLimitExceeded } from '../../hetzner/errors.ts';
+import type { LoadBalancer, TargetBody } from '../../hetzner/lb-types.ts';
+import type { EventRecorder, EventTarget } from '../../kubernetes/events.ts';
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
+import { nodeTarget } from '../node-target.ts';
+import { type Failure, subjectOf } from './apply.ts';
+import type { Notice } from './resolve.ts';
+
+/** Events about one Service and its load balancer, for `kubectl describe`. Reasons are those of Kubernetes and the peer. */
+export interface ServiceReport {
+  notices(notices: readonly Notice[]): void;
+  /** Nothing can be done until something changes, or another try is made. */
+  failed(problem: string): void;
+  /** All that failed in one event; returns its text. */
+  failures(failures: readonly Failure[]): string;
+  adopted(loadBalancer: LoadBalancer): void;
+  ensuring(): void;
+  ensured(): void;
+  deleting(): void;
+  deleted(): void;
+  /** A protected load balancer outlives its Service. */
+  kept(loadBalancer: LoadBalancer): void;
+  typeUnset(used: string): void;
+  checkType(loadBalancer: LoadBalancer, wanted: string | undefined): void;
+  withoutRoom(loadBalancer: LoadBalancer, targets: readonly TargetBody[]): void;
+}
+
+export interface ReportDeps {
+  readonly events: Pick<EventRecorder, 'event'>;
+  readonly nodes: Pick<Store<KubeNode>, 'get' | 'list'>;
+}
+
+export const serviceTarget = ({ name, namespace, uid }: KubeService): EventTarget => ({
+  kind: 'Service',
+  apiVersion: 'v1',
+  name,
+  namespace,
+  uid,
+});
+
+export const createReport = ({ events, nodes }: ReportDeps) => ({
+  about(service: KubeService): ServiceReport {
+    const on = serviceTarget(service);
+    const normal = (reason: string, message: string): void => events.event(on, 'Normal', reason, message);
+    const warn = (reason: string, message: string): void => events.event(on, 'Warning', reason, message);
+    const called = ({ name, id }: LoadBalancer): string => `load balancer ${name} (${id})`;
+    return {
+      notices: notices => {
+        for (const { type, reason, message, node } of notices) {
+          const object = node === undefined ? undefined : nodes.get(node);
+          events.event(object === undefined ? on : nodeTarget(object), type, reason, message);
+        }
+      },
+      failed: problem => warn('SyncLoadBalancerFailed', `Could not bring the load balancer in line: ${problem}`),
+      failures: failures => {
+        const texts = failures.map(
+          ({ change, err }) => `${change.kind} ${subjectOf(change)}: ${err instanceof Error ? err.message : err}`,
+        );
+        const more = texts.length > 5 ? `; and ${texts.length - 5} more` : '';
+        const text = `${texts.slice(0, 5).join('; ')}${more}`;
+        const onlyRoom = failures.every(({ err }) => isLimitExceeded(err));
+        warn(onlyRoom ? 'MaxTargetsReached' : 'SyncLoadBalancerFailed', `Could not make all changes: ${text}`);
+        return text;
+      },
+      adopted: loadBalancer => normal('AdoptedLoadBalancer', `Uses the existing ${called(loadBalancer)} from now on`),
+      ensuring: () => normal('EnsuringLoadBalancer', 'Bringing the load balancer in line'),
+      ensured: () => normal('EnsuredLoadBalancer', 'The load balancer is in line'),
+      deleting: () => normal('DeletingLoadBalancer', 'Deleting the load balancer'),
+      deleted: () => normal('DeletedLoadBalancer', 'Deleted the load balancer'),
+      kept: loadBalancer =>
+        warn('KeptLoadBalancer', `The ${called(loadBalancer)} is protected against deletion, so it stays as it is`),
+      typeUnset: used =>
+        warn(
+          'LoadBalancerTypeUnconfigured',
+          `No type is set, so ${used} is used: set the annotation load-balancer.hetzner.cloud/type or HCLOUD_LOAD_BALANCERS_TYPE`,
+        ),
+      checkType: ({ type }) => {
+        if (type.unavailableAfter === undefined) return;
+        const date = new Date(type.unavailableAfter).toISOString().slice(0, 10);
+        warn('LoadBalancerTypeDeprecated', `The type ${type.name} is deprecated and can't be ordered after ${date}`);
+      },
+      withoutRoom: (loadBalancer, targets) => {
+        if (targets.length === 0) return;
+        const { name, maxTargets } = loadBalancer.type;
+        warn(
+          'MaxTargetsReached',
+          `The type ${name} has room for ${maxTargets} targets; ${targets.length} nodes are none`,
+        );
+      },
+    };
+  },
+});
+
+/** True when the API's answer says that trying again soon is pointless: limits of an account change by the hour. */
+export const isSlowToChange = (err: unknown): boolean =>
+  isLimitExceeded(err) || (err instanceof HetznerError && err.code.startsWith('ca_'));

@@ -1,0 +1,28 @@
+import type { LoadBalancer } from '../../hetzner/lb-types.ts';
+import type { IngressAddress } from '../../kubernetes/types.ts';
+import type { LoadBalancerConfig } from './config.ts';
+
+/**
+ * What the status of the Service says of its load balancer. With the PROXY protocol, traffic from inside the cluster
+ * has to go through the load balancer, too (ipMode Proxy); without, kube-proxy may take the short way (VIP).
+ */
+export function ingressOf(loadBalancer: LoadBalancer, config: LoadBalancerConfig): IngressAddress[] {
+  if (config.hostname !== undefined) return [{ hostname: config.hostname }];
+  const { enabled, ipv4, ipv6 } = loadBalancer.publicNet;
+  const addresses = [
+    ...(enabled && ipv4 !== undefined ? [ipv4.ip] : []),
+    ...(enabled && ipv6 !== undefined && config.ipv6Ingress ? [ipv6.ip] : []),
+    ...(config.privateIngress ? loadBalancer.privateNets.map(net => net.ip).filter(ip => ip !== '') : []),
+  ];
+  const ipMode = config.proxyProtocol === true ? 'Proxy' : 'VIP';
+  return addresses.map(ip => ({ ip, ipMode }));
+}
+
+/** True when both say the same in the same order. An API server without ipMode drops it, so absent equals anything. */
+export const sameIngress = (present: readonly IngressAddress[], wanted: readonly IngressAddress[]): boolean =>
+  present.length === wanted.length &&
+  present.every((address, i) => {
+    const other = wanted[i];
+    const sameMode = address.ipMode === undefined || address.ipMode === other?.ipMode;
+    return address.ip === other?.ip && address.hostname === other?.hostname && sameMode;
+  });
