@@ -1,20 +1,10 @@
-import {
-  combineLatest,
-  EMPTY,
-  filter,
-  finalize,
-  first,
-  ignoreElements,
-  merge,
-  type Observable,
-  switchMap,
-  tap,
-} from 'rxjs';
-import { nodeController } from './controllers/node/node-controller.ts';
-import { networkRoutes } from './controllers/route/network-routes.ts';
-import { type Contact, firstContact } from './first-contact.ts';
-import { fencedCloud } from './hetzner/fence.ts';
+import { combineLatest, EMPTY, first, ignoreElements, merge, type Observable, switchMap, tap } from 'rxjs';
+import { createInstances } from './controllers/instances.ts';
+import { controllers } from './controllers.ts';
+import { firstContact } from './first-contact.ts';
+import { fencedHetzner } from './hetzner/fence.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
+import type { Robot } from './hetzner/robot.ts';
 import type { KubeClient } from './kubernetes/client.ts';
 import { KubeError } from './kubernetes/errors.ts';
 import { createEventRecorder } from './kubernetes/events.ts';
@@ -22,9 +12,11 @@ import { fencedClient } from './kubernetes/fence.ts';
 import { createLeadership } from './kubernetes/leadership.ts';
 import { listWatch } from './kubernetes/list-watch.ts';
 import { pruneNode } from './kubernetes/prune.ts';
+import { pruneService } from './kubernetes/prune-service.ts';
 import { createReflector } from './kubernetes/reflector.ts';
+import type { Store } from './kubernetes/store.ts';
 import type { Term } from './kubernetes/term.ts';
-import type { KubeNode } from './kubernetes/types.ts';
+import type { KubeObject } from './kubernetes/types.ts';
 import { leadershipHealth } from './leadership-health.ts';
 import type { Health } from './observability/health.ts';
 import type { Logger } from './observability/logger.ts';
@@ -39,6 +31,8 @@ export interface AppDeps {
   readonly settings: Settings;
   readonly client: KubeClient;
   readonly hetzner: Hetzner;
+  /** Undefined where Robot is not in use. */
+  readonly robot: Robot | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -58,15 +52,14 @@ export interface App {
 const causeOf = (err: unknown): string => (err instanceof KubeError ? err.reason || String(err.status) : 'cut');
 
 /** The composition root: stores stay warm on every replica, controllers run while this one leads. */
-export function createApp({ settings, client, hetzner, clock, logger, metrics, health, identity }: AppDeps): App {
-  const backoff = exponentialBackoff({ initial: 5_000, max: 300_000, jitter: 'equal' });
+export function createApp(deps: AppDeps): App {
+  const { settings, client, hetzner, robot, clock, logger, metrics, health, identity } = deps;
   const quickBackoff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });
   const hooks = controllerHooks(metrics, clock);
-  const watch = watchHooks(metrics, 'nodes');
-  const nodes = createReflector<KubeNode>({
-    events$: listWatch({ client, path: '/api/v1/nodes', prune: pruneNode, clock }).pipe(tap(() => watch.onEvent())),
-    clock,
-  });
+  const nodes = reflect('nodes', '/api/v1/nodes', pruneNode, deps);
+  const services = reflect('services', '/api/v1/services', pruneService, deps);
+  const stores = settings.controllers.loadBalancer ? [nodes, services] : [nodes];
+  const instances = createInstances(hetzner.servers, robot);
   const election = leadershipHealth(health, clock, settings.leaderElection);
   const leadership = createLeadership({
     client,
@@ -84,75 +77,28 @@ export function createApp({ settings, client, hetzner, clock, logger, metrics, h
     clock,
     logger,
   });
-  health.setCheck('nodes', () => (nodes.store.synced ? undefined : 'the list of nodes is not complete yet'), 'ready');
-
-  const stores$ = nodes.run$.pipe(
-    tap(({ err, willRetryIn }) => {
-      watch.onRestart(causeOf(err));
-      logger.warn('Lost the watch of the Kubernetes API, will try again', {
-        resource: 'nodes',
-        after: willRetryIn,
-        err,
-      });
-    }),
-    ignoreElements(),
-  );
-
   /** All that happens in one term of leadership; unsubscribing, which the end of the term does, stops it. */
   const runTerm = (term: Term): Observable<Run> => {
-    const fenced = { client: fencedClient(client, term.isValid), cloud: fencedCloud(hetzner.cloud, term.isValid) };
-    const synced$ = nodes.store.synced$.pipe(filter(Boolean), first());
     const contact$ = firstContact({ settings, ...hetzner, clock, logger, backoff: quickBackoff });
-    return combineLatest([contact$, synced$]).pipe(switchMap(([contact]) => controllers(contact, fenced)));
-  };
-
-  const controllers = (
-    { network }: Contact,
-    fenced: { client: KubeClient; cloud: typeof hetzner.cloud },
-  ): Observable<Run> => {
-    const common = { nodes: nodes.store, servers: hetzner.servers, events, clock, logger, ...fenced };
-    const { maxAge } = settings.serverCache;
-    const node$ = nodeController({
-      ...common,
-      settings: {
-        family: settings.instances.addressFamily,
-        zoneLabelEnabled: settings.instances.zoneLabelEnabled,
-        networkID: network?.value.id,
-      },
-      maxAge,
-      refreshEvery: settings.nodes.statusUpdateFrequency,
-      hooks: {
-        ...hooks,
-        onInitialised: node => {
-          const seconds = Math.max(0, clock.now() - node.creationTimestamp) / 1_000;
-          metrics.initialSyncDelay.observe({}, seconds);
-          metrics.taintRemovalDelay.observe({}, seconds);
-        },
-      },
-      backoff: quickBackoff,
-    });
-    const route$ =
-      network === undefined
-        ? EMPTY
-        : networkRoutes({
-            ...common,
-            network,
-            actions: hetzner.actions,
-            settings: settings.routes,
-            maxAge,
-            hooks,
-            metrics,
-            backoff,
-          });
-    const running = (name: string, run$: Observable<Run>): Observable<Run> => {
-      metrics.runningControllers.set({ name, manager: 'hcloud-reactive-controller' }, 1);
-      return run$.pipe(
-        finalize(() => metrics.runningControllers.set({ name, manager: 'hcloud-reactive-controller' }, 0)),
-      );
-    };
-    return merge(
-      settings.controllers.node ? running('node', node$) : EMPTY,
-      settings.controllers.route ? running('route', route$) : EMPTY,
+    const synced$ = combineLatest(stores.map(({ store }) => store.synced$)).pipe(first(all => all.every(Boolean)));
+    const started$ = combineLatest([contact$, synced$]);
+    return started$.pipe(
+      switchMap(([{ network }]) =>
+        controllers({
+          settings,
+          network,
+          nodes: nodes.store,
+          services: services.store,
+          instances,
+          hetzner: { ...hetzner, ...fencedHetzner(hetzner, term.isValid) },
+          client: fencedClient(client, term.isValid),
+          events,
+          clock,
+          logger,
+          metrics,
+          hooks,
+        }),
+      ),
     );
   };
 
@@ -162,10 +108,31 @@ export function createApp({ settings, client, hetzner, clock, logger, metrics, h
     switchMap(term => (term === undefined ? EMPTY : runTerm(term))),
   );
   return {
-    runs$: merge(stores$, terms$),
+    runs$: merge(...stores.map(({ run$ }) => run$), terms$),
     close: async () => {
       await leadership.release();
       await events.close();
     },
   };
+}
+
+/** A store of one kind of object and what keeps it in step; readiness waits for its first list. */
+function reflect<T extends KubeObject>(
+  resource: string,
+  path: string,
+  prune: (raw: unknown) => T,
+  { client, clock, metrics, health, logger }: AppDeps,
+): { readonly store: Store<T>; readonly run$: Observable<never> } {
+  const watch = watchHooks(metrics, resource);
+  const events$ = listWatch({ client, path, prune, clock }).pipe(tap(() => watch.onEvent()));
+  const { store, run$ } = createReflector<T>({ events$, clock });
+  health.setCheck(resource, () => (store.synced ? undefined : `the list of ${resource} is not complete yet`), 'ready');
+  const logged$ = run$.pipe(
+    tap(({ err, willRetryIn }) => {
+      watch.onRestart(causeOf(err));
+      logger.warn('Lost the watch of the Kubernetes API, will try again', { resource, after: willRetryIn, err });
+    }),
+    ignoreElements(),
+  );
+  return { store, run$: logged$ };
 }

@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { createHetzner, type Hetzner } from './hetzner/hetzner.ts';
+import { createRobot, type Robot } from './hetzner/robot.ts';
+import type { RobotLogin } from './hetzner/robot-login.ts';
 import { createKubeClient, type KubeClient } from './kubernetes/client.ts';
 import type { KubeConnection } from './kubernetes/credentials.ts';
 import type { Logger } from './observability/logger.ts';
@@ -12,6 +14,8 @@ import { userAgent } from './version.ts';
 export interface ClientsDeps {
   readonly settings: Settings;
   readonly token: () => string;
+  /** Login to the Robot web service; undefined where Robot is not in use. */
+  readonly robotLogin: (() => RobotLogin) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -22,8 +26,14 @@ export interface ClientsDeps {
   readonly kubeDispatcher?: Dispatcher;
 }
 
+export interface Clients {
+  readonly hetzner: Hetzner;
+  readonly robot: Robot | undefined;
+  readonly client: KubeClient;
+}
+
 /** The clients of both sides, wired to the metrics. */
-export function createClients(deps: ClientsDeps): { readonly hetzner: Hetzner; readonly client: KubeClient } {
+export function createClients(deps: ClientsDeps): Clients {
   const { settings, token, clock, logger, metrics, connection, dispatcher, kubeDispatcher } = deps;
   const hooks = hetznerHooks(metrics);
   const hetzner = createHetzner({
@@ -55,5 +65,23 @@ export function createClients(deps: ClientsDeps): { readonly hetzner: Hetzner; r
     ...(kubeDispatcher !== undefined && { dispatcher: kubeDispatcher }),
     ...kubeHooks(metrics, new URL(connection.server).host),
   });
-  return { hetzner, client };
+  return { hetzner, robot: robotOf(deps), client };
+}
+
+function robotOf({ settings, robotLogin, clock, logger, dispatcher, metrics }: ClientsDeps): Robot | undefined {
+  if (robotLogin === undefined) return undefined;
+  const { endpoint, cacheTimeout, rateLimitWaitTime } = settings.robot;
+  return createRobot({
+    endpoint,
+    login: robotLogin,
+    userAgent,
+    clock,
+    logger,
+    dispatcher,
+    cacheTimeout,
+    rateLimitWaitTime,
+    debug: settings.hcloud.debug,
+    onRequest: ({ route, method, code }) =>
+      metrics.robotRequests.inc({ route, method: method.toLowerCase(), code: String(code) }),
+  });
 }

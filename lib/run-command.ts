@@ -4,6 +4,7 @@ import { createApp } from './app.ts';
 import { createClients } from './clients.ts';
 import { FatalError } from './fatal-error.ts';
 import { createDispatcher, proxiesOf } from './hetzner/dispatcher.ts';
+import { createRobotLogin, type RobotLogin } from './hetzner/robot-login.ts';
 import { createToken } from './hetzner/token.ts';
 import { type KubeConnection, loadKubeConnection } from './kubernetes/credentials.ts';
 import { createHealth } from './observability/health.ts';
@@ -60,11 +61,13 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
     secrets.add(current);
     return current;
   };
+  const robotLogin = robotLoginOf(settings, logger, secrets);
   const metrics = createMetrics();
   metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
-  const { hetzner, client } = createClients({
+  const { hetzner, robot, client } = createClients({
     settings,
     token,
+    robotLogin,
     clock,
     logger,
     metrics,
@@ -74,7 +77,7 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   const health = createHealth();
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
   const identity = `${hostname()}_${crypto.randomUUID()}`;
-  const app = createApp({ settings, client, hetzner, clock, logger, metrics, health, identity });
+  const app = createApp({ settings, client, hetzner, robot, clock, logger, metrics, health, identity });
 
   const exitCode = await new Promise<number>(resolve => {
     const stop = (signal: NodeJS.Signals) => {
@@ -102,6 +105,20 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   await Promise.all([servers.close(), client.close(), hetzner.close()]);
   logger.info('Stopped', { exitCode });
   return exitCode;
+}
+
+/** Robot is asked only with a login; without, its servers are known by what their nodes say alone. */
+function robotLoginOf({ robot }: Settings, logger: RootLogger, secrets: Set<string>): (() => RobotLogin) | undefined {
+  const { enabled, user, password, userFile, passwordFile } = robot;
+  if (!enabled || user === undefined || password === undefined) return undefined;
+  const onError = (err: Error) =>
+    logger.error('Failed to read the Robot login again, using the one before', { setting: 'ROBOT_PASSWORD_FILE', err });
+  const current = createRobotLogin({ user, password, userFile, passwordFile, clock: systemClock, onError });
+  return () => {
+    const login = current();
+    secrets.add(login.password);
+    return login;
+  };
 }
 
 const proxyVariables = ({ proxy }: Settings) => ({

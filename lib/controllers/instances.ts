@@ -48,11 +48,12 @@ export interface Instances {
 export function createInstances(servers: Servers, robot: Robot | undefined): Instances {
   const latest = (): InstanceLists => ({ cloud: servers.latest(), robot: robot?.servers.latest() });
 
-  const readRobot = async (node: KubeNode, instant: number, o: CallOptions): Promise<RobotServerList | undefined> => {
+  /** A recent list unless it lacks the machine and is older than the question; each such miss costs a request. */
+  const readRobot = async (node: KubeNode, cloud: ServerList | undefined, instant: number, o: CallOptions) => {
     if (robot === undefined) return undefined;
     const list = await robot.servers.recent(o);
-    const known = locate(node, { cloud: undefined, robot: list }).kind === 'found';
-    return known || list.requestedAt >= instant ? list : robot.servers.notBefore(instant, o);
+    const isMissing = locate(node, { cloud, robot: list }).kind === 'missing';
+    return isMissing && list.requestedAt < instant ? robot.servers.notBefore(instant, o) : list;
   };
 
   return {
@@ -64,11 +65,9 @@ export function createInstances(servers: Servers, robot: Robot | undefined): Ins
     ]).pipe(map(([cloud, robotList]) => ({ cloud, robot: robotList }))),
     read: async (node, instant, o) => {
       const kind = node.providerID === '' ? 'either' : parseProviderID(node.providerID).kind;
-      const [cloud, robotList] = await Promise.all([
-        kind === 'cloud' || kind === 'either' ? servers.notBefore(instant, o) : servers.latest(),
-        kind === 'robot' || kind === 'either' ? readRobot(node, instant, o) : robot?.servers.latest(),
-      ]);
-      return { cloud, robot: robotList };
+      const cloud = kind === 'cloud' || kind === 'either' ? await servers.notBefore(instant, o) : servers.latest();
+      const inRobot = kind === 'robot' || kind === 'either';
+      return { cloud, robot: inRobot ? await readRobot(node, cloud, instant, o) : robot?.servers.latest() };
     },
     readAll: async (instant, o) => {
       const [cloud, robotList] = await Promise.all([servers.notBefore(instant, o), robot?.servers.recent(o)]);

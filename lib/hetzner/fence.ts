@@ -23,5 +23,14 @@ const fenced = <T extends object>(api: T, reads: readonly (keyof T & string)[], 
 
 export const fencedCloud = (cloud: Cloud, isValid: () => boolean): Cloud => fenced(cloud, readsOfCloud, isValid);
 
+/** Both, as they are part of the Hetzner side. */
+export const fencedHetzner = (
+  { cloud, loadBalancers }: { readonly cloud: Cloud; readonly loadBalancers: LoadBalancers },
+  isValid: () => boolean,
+): { readonly cloud: Cloud; readonly loadBalancers: LoadBalancers } => ({
+  cloud: fencedCloud(cloud, isValid),
+  loadBalancers: fencedLoadBalancers(loadBalancers, isValid),
+});
+
 export const fencedLoadBalancers = (loadBalancers: LoadBalancers, isValid: () => boolean): LoadBalancers =>
   fenced(loadBalancers, readsOfLoadBalancers, isValid);

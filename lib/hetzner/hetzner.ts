@@ -7,6 +7,8 @@ import { type Cloud, createCloud } from './cloud.ts';
 import { bearer } from './credentials.ts';
 import { createHetznerHTTP, type RequestReport } from './http.ts';
 import {
+  type CertificateList,
+  createCertificateSnapshot,
   createLoadBalancerSnapshot,
   createLoadBalancerTypes,
   type LoadBalancerSnapshot,
@@ -16,6 +18,7 @@ import { createLoadBalancerAPI, type LoadBalancers } from './load-balancers.ts';
 import { reportRefusals } from './refusal.ts';
 import { createCall } from './retry.ts';
 import { createServers, type Servers } from './servers.ts';
+import type { SharedList } from './shared-list.ts';
 
 export interface HetznerDeps {
   readonly endpoint: string;
@@ -43,6 +46,7 @@ export interface Hetzner {
   readonly loadBalancers: LoadBalancers;
   readonly loadBalancerSnapshot: LoadBalancerSnapshot;
   readonly loadBalancerTypes: LoadBalancerTypes;
+  readonly certificateSnapshot: SharedList<CertificateList>;
   readonly actions: Actions;
   close(): Promise<void>;
 }
@@ -69,6 +73,7 @@ export function createHetzner({ hooks, clock, logger, token, ...options }: Hetzn
     loadBalancers,
     loadBalancerSnapshot: createLoadBalancerSnapshot({ api: loadBalancers, clock }),
     loadBalancerTypes: createLoadBalancerTypes({ api: loadBalancers, clock }),
+    certificateSnapshot: createCertificateSnapshot({ api: loadBalancers, clock }),
     actions: {
       wait: (action, o) => {
         hooks.onActions(++waiting);

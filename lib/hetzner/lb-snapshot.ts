@@ -1,5 +1,5 @@
 import type { Clock } from '../streams/clock.ts';
-import type { LoadBalancer, LoadBalancerType } from './lb-types.ts';
+import type { Certificate, LoadBalancer, LoadBalancerType } from './lb-types.ts';
 import type { LoadBalancers } from './load-balancers.ts';
 import { createSharedList, type SharedList, type SharedListTiming } from './shared-list.ts';
 import type { CallOptions } from './types.ts';
@@ -22,6 +22,23 @@ export const createLoadBalancerSnapshot = ({
     ...timing,
     fetch: api.list,
     build: (loadBalancers, requestedAt): LoadBalancerList => ({ requestedAt, loadBalancers }),
+  });
+
+/** One answered list of all certificates of the project. */
+export interface CertificateList {
+  readonly requestedAt: number;
+  readonly certificates: readonly Certificate[];
+}
+
+/** All certificates of the project. */
+export const createCertificateSnapshot = ({
+  api,
+  ...timing
+}: SharedListTiming & { readonly api: Pick<LoadBalancers, 'listCertificates'> }): SharedList<CertificateList> =>
+  createSharedList({
+    ...timing,
+    fetch: api.listCertificates,
+    build: (certificates, requestedAt): CertificateList => ({ requestedAt, certificates }),
   });
 
 /** The types of load balancers, which change a few times in a year. */

@@ -53,6 +53,11 @@ export const metricDefinitions = {
     ['method'],
     requestBuckets,
   ),
+  robotRequests: counter('hcloud_reactive_robot_requests_total', 'Requests to the Robot web service', [
+    'route',
+    'method',
+    'code',
+  ]),
   routeSyncs: counter('route_controller_route_sync_total', 'Reconciliations of routes', []),
   taintRemovalDelay: histogram(
     'node_controller_cloud_provider_taint_removal_delay_seconds',

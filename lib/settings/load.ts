@@ -57,6 +57,8 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
     },
     loadBalancers: {
       enabled: values.loadBalancersEnabled,
+      className: values.loadBalancerClass ?? '',
+      classless: values.classlessServices,
       location: values.location,
       networkZone: values.networkZone,
       type: values.type,

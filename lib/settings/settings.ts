@@ -40,6 +40,10 @@ export interface Settings {
   };
   readonly loadBalancers: {
     readonly enabled: boolean;
+    /** spec.loadBalancerClass of Services that are ours. */
+    readonly className: string;
+    /** Whether Services without a class are ours, too. */
+    readonly classless: boolean;
     readonly location: string | undefined;
     readonly networkZone: string | undefined;
     readonly type: string | undefined;

@@ -143,6 +143,20 @@ export const variables = {
     'load balancer',
     'Runs the load balancer controller.',
   ),
+  loadBalancerClass: variable(
+    'HCLOUD_LOAD_BALANCERS_CLASS',
+    text,
+    'hetzner.cloud/load-balancer',
+    'load balancer',
+    'Value of spec.loadBalancerClass that asks this controller for a load balancer.',
+  ),
+  classlessServices: variable(
+    'HCLOUD_LOAD_BALANCERS_CLASSLESS',
+    boolean,
+    'true',
+    'load balancer',
+    'Whether Services without spec.loadBalancerClass get a load balancer, too.',
+  ),
   location: variable(
     'HCLOUD_LOAD_BALANCERS_LOCATION',
     text,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { createApp } from '../../lib/app.ts';
 import { createClients } from '../../lib/clients.ts';
+import type { RobotLogin } from '../../lib/hetzner/robot-login.ts';
 import { createHealth, type Health } from '../../lib/observability/health.ts';
 import { createMetrics } from '../../lib/observability/metrics.ts';
 import { createLogger, type RootLogger } from '../../lib/observability/winston-logger.ts';
@@ -76,6 +77,9 @@ export interface VirtualApp
   /** Requests to Hetzner since the instant `since` (of `now`). */
   spent(since?: number): Spent;
 }
+
+const robotLoginOf = ({ robot: { enabled, user, password } }: Settings): (() => RobotLogin) | undefined =>
+  enabled && user !== undefined && password !== undefined ? () => ({ user, password }) : undefined;
 
 const ADMIN = 'admin-token';
 
@@ -151,6 +155,7 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
     const clients = createClients({
       settings,
       token: () => token,
+      robotLogin: robotLoginOf(settings),
       clock,
       logger,
       metrics,

@@ -1,5 +1,6 @@
 import type { Actions } from '../../hetzner/actions.ts';
 import { isNotFound } from '../../hetzner/errors.ts';
+import type { CertificateList } from '../../hetzner/lb-snapshot.ts';
 import type { Certificate } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
 import { createOwnWrites } from '../../hetzner/own-writes.ts';
@@ -13,12 +14,6 @@ import type { LoadBalancerConfig } from './config.ts';
 import { ownerLabel } from './identity.ts';
 import type { ServiceReport } from './report.ts';
 import { isSlowToChange } from './report.ts';
-
-/** One answered list of all certificates. */
-export interface CertificateList {
-  readonly requestedAt: number;
-  readonly certificates: readonly Certificate[];
-}
 
 export interface ResolvedCertificates {
   readonly ids: readonly number[];

@@ -203,7 +203,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       { api, pipeline: pipelineOf(loadBalancer.id), record: view.record, log },
       run.signal,
     );
-    tell.withoutRoom(applied.loadBalancer, plan.withoutRoom, lists);
+    tell.withoutRoom(applied.loadBalancer, plan.withoutRoom);
     if (applied.failures.length > 0) view.invalidate();
     const complete = await withAddresses(applied.loadBalancer, o);
     const status = await writeStatus(service, complete, wanted, run);

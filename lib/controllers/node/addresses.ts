@@ -56,6 +56,26 @@ export function preferProvided(
   return { addresses: [...first, ...offered.filter(a => !types.has(a.type))] };
 }
 
+/** Annotation by which users set the public IPv6 address of a node themselves, for Cloud and Robot servers. */
+export const externalIPv6Annotation = 'instance.hetzner.cloud/external-ipv6';
+
+/**
+ * Applies that annotation: its address takes the place of the one derived from the server, or is added behind the other
+ * public ones. It has no effect without IPv6 in the address family, or when it is no IPv6 address.
+ */
+export function withExternalIPv6(
+  addresses: readonly NodeAddress[],
+  annotation: string | undefined,
+  family: AddressFamily,
+): readonly NodeAddress[] {
+  const wanted = canonicalIP((annotation ?? '').trim());
+  if (wanted === undefined || !wanted.includes(':') || family === 'ipv4') return addresses;
+  const address: NodeAddress = { type: 'ExternalIP', address: wanted };
+  const derived = addresses.findIndex(a => a.type === 'ExternalIP' && a.address.includes(':'));
+  const behind = addresses.findLastIndex(a => a.type === 'ExternalIP' || a.type === 'Hostname') + 1;
+  return derived < 0 ? addresses.toSpliced(behind, 0, address) : addresses.with(derived, address);
+}
+
 /** True when both lists hold the same addresses in the same order. */
 export const sameAddresses = (a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean =>
   a.length === b.length && a.every((x, i) => x.type === b[i]?.type && x.address === b[i]?.address);

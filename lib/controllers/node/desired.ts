@@ -1,17 +1,22 @@
-import { cloudProviderID } from '../../hetzner/provider-id.ts';
-import type { Server } from '../../hetzner/types.ts';
+import { cloudProviderID, robotProviderID } from '../../hetzner/provider-id.ts';
 import type { KubeNode, NodeAddress } from '../../kubernetes/types.ts';
+import type { Machine } from '../instances.ts';
 import {
   type AddressSettings,
   addressesText,
+  externalIPv6Annotation,
   preferProvided,
   providedNodeIPAnnotation,
   serverAddresses,
+  withExternalIPv6,
 } from './addresses.ts';
-import { type NodeLabels, serverLabels } from './labels.ts';
+import { type NodeLabels, robotLabels, serverLabels } from './labels.ts';
+import { robotAddresses } from './robot-addresses.ts';
 
 export interface NodeSettings extends AddressSettings {
   readonly zoneLabelEnabled: boolean;
+  /** Keep the internal addresses that kubelets of Robot servers announced. */
+  readonly forwardInternalIPs: boolean;
 }
 
 /** What a node should say about its machine. */
@@ -22,38 +27,60 @@ export interface DesiredNode {
 }
 
 /** Desired state, or the reason in words why it can't be told; the node then stays as it is. */
-export type Desired = { readonly node: DesiredNode } | { readonly problem: string };
+export type Desired =
+  | {
+      readonly node: DesiredNode;
+      /** Internal addresses of a Robot server that are not kept, each with the reason in words. */
+      readonly misconfigured: readonly { readonly address: string; readonly problem: string }[];
+    }
+  | { readonly problem: string };
 
-/** What the node of `server` should look like. */
-export function desiredNode(node: KubeNode, server: Server, settings: NodeSettings): Desired {
-  const offered = serverAddresses(server, settings);
+/** What the node of a machine should look like. */
+export function desiredNode(node: KubeNode, machine: Machine, settings: NodeSettings): Desired {
+  const { own, misconfigured } = ownAddresses(node, machine, settings);
+  const offered = withExternalIPv6(own, node.annotations[externalIPv6Annotation], settings.family);
   const result = preferProvided(offered, node.annotations[providedNodeIPAnnotation]);
-  if ('missing' in result) return { problem: missingAddressProblem(result.missing, offered, server, settings) };
-  return {
-    node: {
-      providerID: cloudProviderID(server.id),
-      labels: serverLabels(server, settings.zoneLabelEnabled),
-      addresses: result.addresses,
-    },
-  };
+  if ('missing' in result) return { problem: missingAddressProblem(result.missing, offered, machine, settings) };
+  const { server } = machine;
+  const desired =
+    'number' in server
+      ? { providerID: robotProviderID(server.number), labels: robotLabels(server) }
+      : { providerID: cloudProviderID(server.id), labels: serverLabels(server, settings.zoneLabelEnabled) };
+  return { node: { ...desired, addresses: result.addresses }, misconfigured };
+}
+
+function ownAddresses(node: KubeNode, machine: Machine, settings: NodeSettings) {
+  if (machine.kind === 'cloud') return { own: serverAddresses(machine.server, settings), misconfigured: [] };
+  const { addresses, misconfigured } = robotAddresses(machine.server, settings, node.addresses);
+  return { own: addresses, misconfigured };
 }
 
 /** Names what was wanted, what there is, and the setting or the step that would bring them together. */
 function missingAddressProblem(
   missing: readonly string[],
   offered: readonly NodeAddress[],
-  server: Server,
+  machine: Machine,
   settings: NodeSettings,
 ): string {
-  const attached = server.privateNets.find(net => missing.includes(net.ip));
-  const hint =
-    settings.networkID === undefined
-      ? 'HCLOUD_NETWORK is not set, so private addresses are not offered'
-      : attached !== undefined
-        ? `the server has that address in network ${attached.network}, HCLOUD_NETWORK is network ${settings.networkID}`
-        : server.privateNets.some(net => net.network === settings.networkID)
-          ? 'check --node-ip of the kubelet and HCLOUD_INSTANCES_ADDRESS_FAMILY'
-          : `server ${server.id} is not attached to network ${settings.networkID} (HCLOUD_NETWORK)`;
   const wanted = missing.length === 1 ? `node IP ${missing[0]}` : `node IPs ${missing.join(', ')}`;
-  return `kubelet announced ${wanted}, but server ${server.id} offers ${addressesText(offered)}; ${hint}`;
+  const name = machine.kind === 'cloud' ? `server ${machine.server.id}` : `Robot server ${machine.server.number}`;
+  return `kubelet announced ${wanted}, but ${name} offers ${addressesText(offered)}; ${hintOf(missing, machine, settings)}`;
+}
+
+function hintOf(missing: readonly string[], machine: Machine, settings: NodeSettings): string {
+  if (machine.kind === 'robot') {
+    return settings.forwardInternalIPs
+      ? 'check --node-ip of the kubelet and HCLOUD_INSTANCES_ADDRESS_FAMILY'
+      : 'ROBOT_FORWARD_INTERNAL_IPS is false, so internal addresses are not kept';
+  }
+  const { id, privateNets } = machine.server;
+  const { networkID } = settings;
+  if (networkID === undefined) return 'HCLOUD_NETWORK is not set, so private addresses are not offered';
+  const elsewhere = privateNets.find(net => missing.includes(net.ip));
+  if (elsewhere !== undefined) {
+    return `the server has that address in network ${elsewhere.network}, HCLOUD_NETWORK is network ${networkID}`;
+  }
+  return privateNets.some(net => net.network === networkID)
+    ? 'check --node-ip of the kubelet and HCLOUD_INSTANCES_ADDRESS_FAMILY'
+    : `server ${id} is not attached to network ${networkID} (HCLOUD_NETWORK)`;
 }

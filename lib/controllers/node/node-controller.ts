@@ -7,13 +7,11 @@ import {
   merge,
   type Observable,
   of,
-  startWith,
   switchMap,
   tap,
   timer,
 } from 'rxjs';
-import type { Servers } from '../../hetzner/servers.ts';
-import type { Priority, Server } from '../../hetzner/types.ts';
+import type { Priority } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
@@ -26,11 +24,11 @@ import { fromAbortable } from '../../streams/from-abortable.ts';
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
+import { type Instances, locate, type Machine } from '../instances.ts';
 import { nodeTarget } from '../node-target.ts';
 import { addressesText } from './addresses.ts';
 import { applyNode } from './apply.ts';
 import { desiredNode, type NodeSettings } from './desired.ts';
-import { lookUpServer } from './lookup.ts';
 import { isUninitialized, type NodeChange, type NodePlan, planLabels, planNode } from './plan.ts';
 import { createPredecessors } from './predecessors.ts';
 import { nodeTriggers } from './triggers.ts';
@@ -38,7 +36,7 @@ import { createUnresolved } from './unresolved.ts';
 
 export interface NodeControllerDeps {
   readonly nodes: Store<KubeNode>;
-  readonly servers: Servers;
+  readonly instances: Instances;
   readonly client: KubeClient;
   readonly settings: NodeSettings;
   /** How much older than the Node a list may be that ties its name to a server, in ms. */
@@ -63,7 +61,7 @@ const conflictRetries = 5;
 
 /** Initialises nodes that join and keeps addresses and label pairs of all others in step. */
 export function nodeController(deps: NodeControllerDeps): Observable<Run> {
-  const { nodes, servers, client, settings, events, clock, logger } = deps;
+  const { nodes, instances, client, settings, events, clock, logger } = deps;
   const predecessors = createPredecessors(clock);
   const ownWrites = createOwnWrites<KubeNode>();
   const isWaiting = (name: string): boolean => {
@@ -73,11 +71,11 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   const unresolved = createUnresolved(() => list('initialise'), isWaiting, clock);
 
   /**
-   * Asks for a list unless one was made for another reason just now. What it says arrives through `servers.changes$`;
+   * Asks for a list unless one was made for another reason just now. What it says arrives through `instances.changes$`;
    * what goes wrong is logged by the client and tried again at the next occasion.
    */
   function list(priority: Priority): Observable<unknown> {
-    const read = (signal: AbortSignal) => servers.notBefore(clock.monotonic() - justNow, { priority, signal });
+    const read = (signal: AbortSignal) => instances.readAll(clock.monotonic() - justNow, { priority, signal });
     return fromAbortable(read).pipe(catchError(() => of(undefined)));
   }
 
@@ -85,13 +83,29 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     const stored = nodes.get(run.key);
     if (stored === undefined || stored.deleting) return done;
     const node = ownWrites.latest(stored);
-    const fresh = await servers.notBefore(neededBy(node), { priority: 'initialise', signal: run.signal });
-    const found = lookUpServer(node, fresh);
-    if (found.kind === 'foreign') return leaveAlone(node, found.problem, run);
-    if (found.kind === 'missing') return missing(node, run);
-    const desired = desiredNode(node, found.server, settings);
+    const lists = await instances.read(node, neededBy(node), { priority: 'initialise', signal: run.signal });
+    const located = locate(node, lists);
+    switch (located.kind) {
+      case 'foreign':
+        return leaveAlone(node, located.problem, run);
+      case 'ambiguous':
+        return wait(node, 'InstanceLookupFailed', located.problem, run);
+      case 'missing':
+        // Label pairs need no server.
+        return isUninitialized(node) ? wait(node, 'InstanceNotFound', located.problem, run) : applyLabels(node, run);
+      case 'found':
+        return bringIntoLine(node, located.machine, run);
+    }
+  }
+
+  async function bringIntoLine(node: KubeNode, machine: Machine, run: Reconcile): Promise<Outcome> {
+    const desired = desiredNode(node, machine, settings);
     if ('problem' in desired) return wait(node, 'ProvidedNodeIPMismatch', desired.problem, run);
-    return apply(node, found.server, planNode(node, desired.node), run);
+    for (const { address, problem } of desired.misconfigured) {
+      const message = `InternalIP ${address} is not kept: ${problem}`;
+      events.event(nodeTarget(node), 'Warning', 'MisconfiguredInternalIP', message);
+    }
+    return apply(node, machine, planNode(node, desired.node), run);
   }
 
   /**
@@ -104,7 +118,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return predecessors.has(node) ? observedAt : observedAt - deps.maxAge;
   };
 
-  async function apply(node: KubeNode, server: Server, plan: NodePlan, run: Reconcile): Promise<Outcome> {
+  async function apply(node: KubeNode, machine: Machine, plan: NodePlan, run: Reconcile): Promise<Outcome> {
     const startedAt = nodes.observedAt(node.name) ?? clock.monotonic();
     try {
       await write(node, plan.changes, run);
@@ -112,7 +126,8 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       if (isNotFound(err)) return done;
       return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
     }
-    const fields = { node: node.name, serverID: server.id };
+    const serverID = machine.kind === 'cloud' ? machine.server.id : machine.server.number;
+    const fields = { node: node.name, serverID };
     for (const key of plan.keptLabels) run.log.warn('Kept label that was set before', { ...fields, labels: key });
     unresolved.delete(node.name);
     for (const change of plan.changes) {
@@ -120,7 +135,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
         const providerID = node.providerID === '' ? change.providerID : node.providerID;
         const durationMs = Math.round(clock.monotonic() - startedAt);
         run.log.info('Initialised node', { ...fields, providerID, labels: change.labels, durationMs });
-        events.event(nodeTarget(node), 'Normal', 'Synced', `Initialised from server ${server.id}`);
+        events.event(nodeTarget(node), 'Normal', 'Synced', `Initialised from server ${serverID}`);
         deps.hooks.onInitialised(node);
       } else if (change.kind === 'addresses') {
         if (isUninitialized(node)) continue;
@@ -138,16 +153,6 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       latest = await applyNode(client, latest, change, signal);
       ownWrites.record(latest);
     }
-  }
-
-  /** Label pairs need no server; the rest waits until one shows up in a list. */
-  async function missing(node: KubeNode, run: Reconcile): Promise<Outcome> {
-    if (!isUninitialized(node)) return applyLabels(node, run);
-    const problem =
-      node.providerID === ''
-        ? `no server named ${node.name} exists in the Hetzner Cloud project`
-        : `server ${node.providerID} does not exist in the Hetzner Cloud project`;
-    return wait(node, 'InstanceNotFound', problem, run);
   }
 
   async function applyLabels(node: KubeNode, run: Reconcile): Promise<Outcome> {
@@ -178,9 +183,8 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   }
 
   /** Due when the newest list, whatever it was made for, is that old. */
-  const refresh$ = servers.changes$.pipe(
-    startWith(undefined),
-    map(newest => (newest === undefined ? 0 : newest.requestedAt + deps.refreshEvery - clock.monotonic())),
+  const refresh$ = instances.changes$.pipe(
+    map(({ cloud }) => (cloud === undefined ? 0 : cloud.requestedAt + deps.refreshEvery - clock.monotonic())),
     switchMap(due => timer(Math.max(0, due), deps.refreshEvery).pipe(exhaustMap(() => list('refresh')))),
     ignoreElements(),
   );
@@ -197,7 +201,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     name: 'node',
     triggers$: merge(
       watch$,
-      nodeTriggers({ nodes, servers$: servers.changes$, settings }),
+      nodeTriggers({ nodes, lists$: instances.changes$, settings }),
       unresolved.looks$,
       refresh$,
     ),

@@ -1,4 +1,4 @@
-import { concat, defer, type Observable, of } from 'rxjs';
+import { defer, type Observable } from 'rxjs';
 import type { Actions } from '../../hetzner/actions.ts';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import { classOf } from '../../hetzner/errors.ts';
@@ -15,7 +15,6 @@ import type { Settings } from '../../settings/settings.ts';
 import { exponentialBackoff } from '../../streams/backoff.ts';
 import type { Clock } from '../../streams/clock.ts';
 import { fromAbortable } from '../../streams/from-abortable.ts';
-import { randomInterval } from '../../streams/random-interval.ts';
 import type { Snapshot } from '../../streams/snapshot.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import type { ControllerHooks } from '../controller.ts';
@@ -34,6 +33,8 @@ export interface NetworkRoutesDeps {
   readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly settings: Settings['routes'];
+  /** Time for a pass over all routes; the first at the start. */
+  readonly safety$: Observable<unknown>;
   /** How much older than a Node the list of servers may be that tells its address, in ms. */
   readonly maxAge: number;
   readonly clock: Clock;
@@ -77,7 +78,6 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       networkName: name,
       clusterCIDRs: settings.clusterCIDRs,
     });
-    const { minResyncPeriod } = settings;
     return routeController({
       ...deps,
       networkID: id,
@@ -85,7 +85,6 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       pipeline,
       report,
       clusterCIDRs: settings.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined),
-      safety$: concat(of(0), randomInterval(minResyncPeriod, 2 * minResyncPeriod)),
       patchCondition: (node, condition, signal) => {
         const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
         const conditions = [

@@ -1,0 +1,121 @@
+import { concat, defer, EMPTY, finalize, merge, type Observable, of } from 'rxjs';
+import type { ControllerHooks } from './controllers/controller.ts';
+import type { Instances } from './controllers/instances.ts';
+import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
+import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
+import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
+import { nodeController } from './controllers/node/node-controller.ts';
+import { networkRoutes } from './controllers/route/network-routes.ts';
+import type { Hetzner } from './hetzner/hetzner.ts';
+import type { Network } from './hetzner/types.ts';
+import type { KubeClient } from './kubernetes/client.ts';
+import type { EventRecorder } from './kubernetes/events.ts';
+import type { Store } from './kubernetes/store.ts';
+import type { KubeNode, KubeService } from './kubernetes/types.ts';
+import type { Logger } from './observability/logger.ts';
+import type { Metrics } from './observability/metrics.ts';
+import type { Settings } from './settings/settings.ts';
+import { exponentialBackoff } from './streams/backoff.ts';
+import type { Clock } from './streams/clock.ts';
+import { randomInterval } from './streams/random-interval.ts';
+import type { Snapshot } from './streams/snapshot.ts';
+import type { Run } from './streams/workqueue.ts';
+
+export interface ControllersDeps {
+  readonly settings: Settings;
+  /** The configured network as the term of leadership found it. */
+  readonly network: Snapshot<Network> | undefined;
+  readonly nodes: Store<KubeNode>;
+  readonly services: Store<KubeService>;
+  readonly instances: Instances;
+  /** Writes end with the term. */
+  readonly hetzner: Hetzner;
+  readonly client: KubeClient;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly hooks: ControllerHooks;
+}
+
+/** The controllers that the settings ask for, side by side. */
+export function controllers(deps: ControllersDeps): Observable<Run> {
+  const { settings, network, hetzner, metrics } = deps;
+  const backoff = exponentialBackoff({ initial: 5_000, max: 300_000, jitter: 'equal' });
+  const quickBackoff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });
+  const { maxAge } = settings.serverCache;
+  const networkID = network?.value.id;
+  const { minResyncPeriod } = settings.routes;
+  const safety$ = defer(() => randomInterval(minResyncPeriod, 2 * minResyncPeriod));
+
+  const node$ = nodeController({
+    ...deps,
+    settings: {
+      family: settings.instances.addressFamily,
+      zoneLabelEnabled: settings.instances.zoneLabelEnabled,
+      forwardInternalIPs: settings.robot.forwardInternalIPs,
+      networkID,
+    },
+    maxAge,
+    refreshEvery: settings.nodes.statusUpdateFrequency,
+    hooks: { ...deps.hooks, onInitialised: node => observeDelay(node, deps) },
+    backoff: quickBackoff,
+  });
+  const lifecycle$ = lifecycleController({
+    ...deps,
+    monitorPeriod: settings.nodes.monitorPeriod,
+    backoff: quickBackoff,
+  });
+  const route$ =
+    network === undefined
+      ? EMPTY
+      : networkRoutes({
+          ...deps,
+          network,
+          servers: hetzner.servers,
+          cloud: hetzner.cloud,
+          actions: hetzner.actions,
+          settings: settings.routes,
+          safety$: concat(of(0), safety$),
+          maxAge,
+          backoff,
+        });
+  const loadBalancer$ = loadBalancerController({
+    ...deps,
+    settings: settings.loadBalancers,
+    rules: settings.loadBalancers,
+    networkID,
+    api: hetzner.loadBalancers,
+    snapshot: hetzner.loadBalancerSnapshot,
+    types: hetzner.loadBalancerTypes,
+    actions: hetzner.actions,
+    certificates: createCertificateKeeper({
+      ...deps,
+      api: hetzner.loadBalancers,
+      snapshot: hetzner.certificateSnapshot,
+      actions: hetzner.actions,
+    }),
+    maxAge,
+    drift$: safety$,
+    backoff,
+  });
+  const running = (name: keyof Settings['controllers'], run$: Observable<Run>): Observable<Run> =>
+    defer(() => {
+      if (!settings.controllers[name]) return EMPTY;
+      const labels = { name, manager: 'hcloud-reactive-controller' };
+      metrics.runningControllers.set(labels, 1);
+      return run$.pipe(finalize(() => metrics.runningControllers.set(labels, 0)));
+    });
+  return merge(
+    running('node', node$),
+    running('lifecycle', lifecycle$),
+    running('route', route$),
+    running('loadBalancer', loadBalancer$),
+  );
+}
+
+function observeDelay(node: KubeNode, { clock, metrics }: ControllersDeps): void {
+  const seconds = Math.max(0, clock.now() - node.creationTimestamp) / 1_000;
+  metrics.initialSyncDelay.observe({}, seconds);
+  metrics.taintRemovalDelay.observe({}, seconds);
+}
