@@ -133,6 +133,16 @@ it('BUG-070: requests that are never answered end after 15 s, others go on, and 
   await v.untilRouted(3, 2 * MINUTE);
 });
 
+it('BUG-070: a process that only waits says that Hetzner does not answer', async t => {
+  const v = virtualApp(t);
+  const controller = await settled(v, 1);
+  v.hetzner.faults.add({ kind: 'hang' });
+  await v.advance(10 * MINUTE);
+  const warnings = at(controller, 'warn');
+  assert.ok(warnings.length >= 1 && warnings.length <= 3, `${warnings.length} warnings`);
+  assert.match(JSON.stringify(warnings[0]), /no answer within 15000 ms/);
+});
+
 it('BUG-070: a change whose answer is lost is made once', async t => {
   const v = virtualApp(t);
   await settled(v, 1);

@@ -70,13 +70,15 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   };
   const unresolved = createUnresolved(() => list('initialise'), isWaiting, clock);
 
-  /**
-   * Asks for a list unless one was made for another reason just now. What it says arrives through `instances.changes$`;
-   * what goes wrong is logged by the client and tried again at the next occasion.
-   */
+  /** Asks for a list unless one was made for another reason just now. What it says arrives through `instances.changes$`. */
   function list(priority: Priority): Observable<unknown> {
     const read = (signal: AbortSignal) => instances.readAll(clock.monotonic() - justNow, { priority, signal });
-    return fromAbortable(read).pipe(catchError(() => of(undefined)));
+    return fromAbortable(read).pipe(
+      catchError(err => {
+        logger.warn('Failed to look for changes of servers, will try again', { controller: 'node', err });
+        return of(undefined);
+      }),
+    );
   }
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
