@@ -131,7 +131,10 @@ for (const code of [409, 422]) {
       `one list for the join, one for the refresh, and the route: ${JSON.stringify(v.hetzner.counts({ since: joined }))}`,
     );
     const warnings = controller.lines().filter(line => line.level === 'warn' && line.key === 'w3');
-    assert.ok(warnings.length > 0 && warnings.length <= tries, `${warnings.length} warnings`);
+    assert.ok(
+      warnings.length > 0 && warnings.length <= tries - 3,
+      `${warnings.length} warnings, the first conflicts are ordinary`,
+    );
     remove();
     const took = await v.untilRouted(3, 3 * MINUTE);
     assert.ok(took <= 65 * SECOND, `${took} ms`);
