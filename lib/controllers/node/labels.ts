@@ -65,7 +65,7 @@ function nodeLabels(providedBy: 'cloud' | 'robot', type: string, region: string,
   return { wellKnown, additional: { [providedByLabel]: providedBy } };
 }
 
-/** Stable labels of an initialised node that differ from their beta spelling, which is the source of the two. */
+/** Stable labels that differ from their beta spelling, which is the source of the two. */
 export function labelsToSync(labels: Readonly<Record<string, string>>): Record<string, string> {
   const changes: Record<string, string> = {};
   for (const { beta, stable } of labelPairs) {

@@ -115,19 +115,15 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
    * Only where the name was another Node's before, the list must be newer than the Node (the server may be new, too).
    */
   const neededBy = (node: KubeNode): number => {
-    if (!isUninitialized(node)) return 0;
+    if (!isUninitialized(node) && node.providerID !== '') return 0;
     const observedAt = nodes.observedAt(node.name) ?? clock.monotonic();
     return predecessors.has(node) ? observedAt : observedAt - deps.maxAge;
   };
 
   async function apply(node: KubeNode, machine: Machine, plan: NodePlan, run: Reconcile): Promise<Outcome> {
     const startedAt = nodes.observedAt(node.name) ?? clock.monotonic();
-    try {
-      await write(node, plan.changes, run);
-    } catch (err) {
-      if (isNotFound(err)) return done;
-      return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
-    }
+    const trouble = await write(node, plan.changes, run);
+    if (trouble !== undefined) return trouble;
     const serverID = machine.kind === 'cloud' ? machine.server.id : machine.server.number;
     const fields = { node: node.name, serverID };
     for (const key of plan.keptLabels) run.log.warn('Kept label that was set before', { ...fields, labels: key });
@@ -149,18 +145,26 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return done;
   }
 
-  async function write(node: KubeNode, changes: readonly NodeChange[], { signal }: Reconcile): Promise<void> {
+  /** Resolves with how the run ends when not all could be written. */
+  async function write(node: KubeNode, changes: readonly NodeChange[], run: Reconcile): Promise<Outcome | undefined> {
     let latest = node;
-    for (const change of changes) {
-      latest = await applyNode(client, latest, change, signal);
-      ownWrites.record(latest);
+    try {
+      for (const change of changes) {
+        latest = await applyNode(client, latest, change, run.signal);
+        ownWrites.record(latest);
+      }
+      return undefined;
+    } catch (err) {
+      if (isNotFound(err)) return done;
+      return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
     }
   }
 
   async function applyLabels(node: KubeNode, run: Reconcile): Promise<Outcome> {
     const labels = planLabels(node);
     if (labels === undefined) return done;
-    await write(node, [labels], run);
+    const trouble = await write(node, [labels], run);
+    if (trouble !== undefined) return trouble;
     run.log.info('Updated node labels', { node: node.name, labels: labels.labels });
     return done;
   }
@@ -178,6 +182,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   }
 
   function leaveAlone(node: KubeNode, problem: string, run: Reconcile): Outcome | Promise<Outcome> {
+    unresolved.delete(node.name);
     if (!isUninitialized(node)) return applyLabels(node, run);
     events.event(nodeTarget(node), 'Warning', 'UnknownProviderIDPrefix', `Left node alone: ${problem}`);
     run.log.warn('Left node alone', { node: node.name, providerID: node.providerID, err: problem });

@@ -49,6 +49,8 @@ export function planNode(node: KubeNode, desired: DesiredNode): NodePlan {
       if (present === undefined) labels[key] = value;
       else if (present !== value) keptLabels.push(key);
     }
+    // A pair that Hetzner tells nothing about, so that the initialised node has none out of step.
+    Object.assign(labels, labelsToSync({ ...node.labels, ...labels }));
     changes.push({ kind: 'initialise', providerID: node.providerID === '' ? desired.providerID : undefined, labels });
   } else {
     const labels = planLabels(node);

@@ -1,13 +1,13 @@
 import {
-  concatMap,
   defer,
+  exhaustMap,
   ignoreElements,
   type Observable,
-  of,
   repeat,
   Subject,
   switchMap,
   takeWhile,
+  tap,
   timer,
 } from 'rxjs';
 import type { Clock } from '../../streams/clock.ts';
@@ -54,10 +54,9 @@ export function createUnresolved(
     return timer(Math.max(0, dueAt - now));
   };
 
-  const lookOnce = (): Observable<unknown> => {
+  const rest = (): void => {
     dueAt = Number.POSITIVE_INFINITY;
     step += 1;
-    return anyoneWaits() ? look() : of(undefined);
   };
 
   return {
@@ -72,7 +71,9 @@ export function createUnresolved(
       names.delete(name);
     },
     looks$: added$.pipe(
-      switchMap(() => defer(wait).pipe(concatMap(lookOnce), repeat(), takeWhile(anyoneWaits))),
+      switchMap(() => defer(wait).pipe(tap(rest), repeat(), takeWhile(anyoneWaits))),
+      // A look under way is not given up for a node that joins, which would put off all others.
+      exhaustMap(look),
       ignoreElements(),
     ),
   };
