@@ -1,5 +1,6 @@
 import type { Cloud } from './cloud.ts';
 import type { LoadBalancers } from './load-balancers.ts';
+import type { CallOptions } from './types.ts';
 
 /** What changes nothing at Hetzner, and so may be called without the lease. All else is fenced, also what is new. */
 export const readsOfCloud = ['listServers', 'findNetwork', 'getNetwork', 'getActions'] as const;
@@ -7,13 +8,17 @@ export const readsOfLoadBalancers = ['list', 'get', 'listTypes', 'listCertificat
 
 /**
  * The same API, but no change is sent once `isValid` says no (design rule 9): a process that was paused past its
- * lease must not write when it wakes up, before its timers had a chance to tell it so.
+ * lease must not write when it wakes up, before its timers had a chance to tell it so. That is asked first and last of
+ * all, as a change may wait for the budget in between. The options are the last argument of every function.
  */
 const fenced = <T extends object>(api: T, reads: readonly (keyof T & string)[], isValid: () => boolean): T => {
+  const check = (): void => {
+    if (!isValid()) throw new Error('The lease is no longer ours: the change was not sent');
+  };
   const fence = (call: (...args: unknown[]) => Promise<unknown>) => {
     return async (...args: unknown[]): Promise<unknown> => {
-      if (!isValid()) throw new Error('The lease is no longer ours: the change was not sent');
-      return call(...args);
+      check();
+      return call(...args.slice(0, -1), { ...(args.at(-1) as CallOptions), check });
     };
   };
   const open: readonly string[] = reads;

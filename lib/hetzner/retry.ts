@@ -31,6 +31,7 @@ export const createCall =
   ({ http, budget, baseDelay = 1_000, random = Math.random }: CallerOptions): Call =>
   async (request, o) => {
     const once = async (): Promise<unknown> => {
+      o.check?.();
       try {
         return await http.request(request, o.signal);
       } catch (err) {

@@ -56,4 +56,6 @@ export interface CallOptions {
   readonly priority: Priority;
   /** Ends the call, also while it waits for budget. Writes carry the signal of the leadership term. */
   readonly signal: AbortSignal;
+  /** Asked right before each try is sent; a throw ends the call instead. */
+  readonly check?: () => void;
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createBudget } from '../../lib/hetzner/budget.ts';
 import { createCloud } from '../../lib/hetzner/cloud.ts';
 import { fencedCloud, fencedLoadBalancers, readsOfCloud, readsOfLoadBalancers } from '../../lib/hetzner/fence.ts';
 import type { HetznerRequest } from '../../lib/hetzner/http.ts';
 import { createLoadBalancerAPI } from '../../lib/hetzner/load-balancers.ts';
-import type { Call } from '../../lib/hetzner/retry.ts';
-import { calling, rejection } from './support.ts';
+import { type Call, createCall } from '../../lib/hetzner/retry.ts';
+import { calling, memoryLogger, refusal, rejection, virtualClock, virtualTime } from './support.ts';
 
 type Functions = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
@@ -79,3 +80,27 @@ for (const [name, make, reads] of apis)
       });
     }
   });
+
+describe('The fence', () => {
+  it('holds back a change that waited for the budget while the lease lapsed', async t => {
+    const time = virtualTime(t);
+    let sent = 0;
+    const http = {
+      request: async () => {
+        sent += 1;
+        throw refusal();
+      },
+      close: async () => {},
+    };
+    const budget = createBudget({ clock: virtualClock, logger: memoryLogger() });
+    let valid = true;
+    const cloud = fencedCloud(createCloud({ call: createCall({ http, budget }) }), () => valid);
+    const route = { destination: '10.244.1.0/24', gateway: '10.0.1.1' };
+    const refused = rejection(cloud.addRoute(7, route, calling()));
+    await time.advance(100, 10);
+    assert.equal(sent, 1);
+    valid = false;
+    assert.match(String(await time.until(refused, 1_000)), /lease is no longer ours/);
+    assert.equal(sent, 1);
+  });
+});

@@ -44,7 +44,6 @@ export function createUnresolved(
 
   const anyoneWaits = (): boolean => {
     for (const name of names) if (!waits(name)) names.delete(name);
-    if (names.size === 0) dueAt = Number.POSITIVE_INFINITY;
     return names.size > 0;
   };
 

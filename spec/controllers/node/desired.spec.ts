@@ -5,16 +5,16 @@ import { desiredNode, type NodeSettings } from '../../../lib/controllers/node/de
 import { node } from '../../kubernetes/support.ts';
 import { networkID, server } from '../support.ts';
 
-const settings: NodeSettings = { family: 'ipv4', networkID, zoneLabelEnabled: true };
+const settings: NodeSettings = { family: 'ipv4', networkID, zoneLabelEnabled: true, forwardInternalIPs: false };
 const announcing = (ip: string) => node('w11', { annotations: { 'alpha.kubernetes.io/provided-node-ip': ip } });
 const problemOf = (ip: string, more: Partial<NodeSettings> = {}, of = server(11)): string => {
-  const desired = desiredNode(announcing(ip), of, { ...settings, ...more });
+  const desired = desiredNode(announcing(ip), { kind: 'cloud', server: of }, { ...settings, ...more });
   return 'problem' in desired ? desired.problem : `none: ${addressesText(desired.node.addresses)}`;
 };
 
 describe('what a node should say about its machine', () => {
   it('is told from the server and the settings', () => {
-    const desired = desiredNode(announcing('10.0.1.11'), server(11), settings);
+    const desired = desiredNode(announcing('10.0.1.11'), { kind: 'cloud', server: server(11) }, settings);
     assert.ok('node' in desired);
     assert.equal(desired.node.providerID, 'hcloud://11');
     assert.equal(desired.node.labels.wellKnown['topology.kubernetes.io/zone'], 'fsn1-dc14');

@@ -9,9 +9,9 @@ import { node } from '../../kubernetes/support.ts';
 import { nodeAPI } from '../node-api.ts';
 import { joiningNode, networkID, server, uninitialized } from '../support.ts';
 
-const settings: NodeSettings = { family: 'dualstack', networkID, zoneLabelEnabled: true };
+const settings: NodeSettings = { family: 'dualstack', networkID, zoneLabelEnabled: true, forwardInternalIPs: false };
 const desiredOf = (n: KubeNode, s = server(1)) => {
-  const desired = desiredNode(n, s, settings);
+  const desired = desiredNode(n, { kind: 'cloud', server: s }, settings);
   assert.ok('node' in desired);
   return desired.node;
 };

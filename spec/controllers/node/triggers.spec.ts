@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Subject } from 'rxjs';
+import type { InstanceLists } from '../../../lib/controllers/instances.ts';
 import { desiredNode, type NodeSettings } from '../../../lib/controllers/node/desired.ts';
 import { nodeTriggers } from '../../../lib/controllers/node/triggers.ts';
 import { createServerList } from '../../../lib/hetzner/server-list.ts';
-import type { ServerList } from '../../../lib/hetzner/servers.ts';
 import type { Server } from '../../../lib/hetzner/types.ts';
 import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { node } from '../../kubernetes/support.ts';
 import { joiningNode, networkID, nodeStore, server } from '../support.ts';
 
-const settings: NodeSettings = { family: 'ipv4', networkID, zoneLabelEnabled: true };
+const settings: NodeSettings = { family: 'ipv4', networkID, zoneLabelEnabled: true, forwardInternalIPs: false };
 /** A node that says all that server `id` has to tell. */
 const settled = (id: number, fields: Partial<KubeNode> = {}): KubeNode => {
-  const desired = desiredNode(node(`w${id}`), server(id), settings);
+  const desired = desiredNode(node(`w${id}`), { kind: 'cloud', server: server(id) }, settings);
   assert.ok('node' in desired);
   return node(`w${id}`, { providerID: `hcloud://${id}`, addresses: desired.node.addresses, ...fields });
 };
@@ -21,15 +21,15 @@ const settled = (id: number, fields: Partial<KubeNode> = {}): KubeNode => {
 const listen = (t: TestContext, present: readonly KubeNode[] = []) => {
   const nodes = nodeStore();
   for (const object of present) nodes.put(object);
-  const servers$ = new Subject<ServerList>();
+  const lists$ = new Subject<InstanceLists>();
   const seen: string[] = [];
-  const subscription = nodeTriggers({ nodes, servers$, settings }).subscribe(({ key, reason }) => {
+  const subscription = nodeTriggers({ nodes, lists$, settings }).subscribe(({ key, reason }) => {
     seen.push(`${key}: ${reason}`);
   });
   t.after(() => subscription.unsubscribe());
   return {
     nodes,
-    list: (...servers: Server[]) => servers$.next(createServerList(servers, 0)),
+    list: (...servers: Server[]) => lists$.next({ cloud: createServerList(servers, 0), robot: undefined }),
     /** What was triggered since the last call. */
     seen: () => seen.splice(0),
   };

@@ -61,6 +61,16 @@ describe('nodes that wait for their server', () => {
     assert.deepEqual(looks, [10, 21]);
   });
 
+  it('do not have two looks at once when one takes long', async t => {
+    const { time, unresolved, looks, finished } = setUp(t, 25_000);
+    unresolved.add('w1');
+    await time.advance(36_000, 100);
+    assert.deepEqual(looks, [10]);
+    assert.equal(finished(), 1);
+    await time.advance(35_000, 100);
+    assert.deepEqual(looks, [10, 70]);
+  });
+
   it('are looked for within 10 s again when another one joins them late', async t => {
     const { time, unresolved, looks } = setUp(t);
     unresolved.add('w1');
