@@ -124,7 +124,11 @@ function reflect<T extends KubeObject>(
   { client, clock, metrics, health, logger }: AppDeps,
 ): { readonly store: Store<T>; readonly run$: Observable<never> } {
   const watch = watchHooks(metrics, resource);
-  const events$ = listWatch({ client, path, prune, clock }).pipe(tap(() => watch.onEvent()));
+  const events$ = listWatch({ client, path, prune, clock }).pipe(
+    tap(({ type }) => {
+      if (type === 'apply' || type === 'delete') watch.onEvent();
+    }),
+  );
   const { store, run$ } = createReflector<T>({ events$, clock });
   health.setCheck(resource, () => (store.synced ? undefined : `the list of ${resource} is not complete yet`), 'ready');
   const logged$ = run$.pipe(
