@@ -24,7 +24,7 @@ import { fromAbortable } from '../../streams/from-abortable.ts';
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
-import { type Instances, locate, type Machine } from '../instances.ts';
+import { type Instances, type Located, locate, type Machine } from '../instances.ts';
 import { nodeTarget } from '../node-target.ts';
 import { addressesText } from './addresses.ts';
 import { applyNode } from './apply.ts';
@@ -85,8 +85,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     const stored = nodes.get(run.key);
     if (stored === undefined || stored.deleting) return done;
     const node = ownWrites.latest(stored);
-    const lists = await instances.read(node, neededBy(node), { priority: 'initialise', signal: run.signal });
-    const located = locate(node, lists);
+    const located = await find(node, run.signal);
     switch (located.kind) {
       case 'foreign':
         return leaveAlone(node, located.problem, run);
@@ -98,6 +97,16 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       case 'found':
         return bringIntoLine(node, located.machine, run);
     }
+  }
+
+  /** Bad news from a list that is older than the node is no news: the server, or its attachment, may be newer. */
+  async function find(node: KubeNode, signal: AbortSignal): Promise<Located> {
+    const o = { priority: 'initialise', signal } as const;
+    const located = locate(node, await instances.read(node, neededBy(node), o));
+    const observedAt = nodes.observedAt(node.name) ?? 0;
+    if (!isUninitialized(node) || !('requestedAt' in located) || located.requestedAt >= observedAt) return located;
+    const isGood = located.kind === 'found' && 'node' in desiredNode(node, located.machine, settings);
+    return isGood ? located : locate(node, await instances.read(node, observedAt, o));
   }
 
   async function bringIntoLine(node: KubeNode, machine: Machine, run: Reconcile): Promise<Outcome> {
