@@ -1,7 +1,7 @@
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../streams/clock.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
-import { claimedSpec, decide, type LeaseView, observe } from './lease.ts';
+import { claimedSpec, decide, graceAfter, type LeaseView, observe } from './lease.ts';
 import type { Call, LeaseAPI } from './lease-api.ts';
 import { linkedController, wait } from './wait.ts';
 
@@ -60,6 +60,7 @@ export const claim = async (deps: ElectionDeps, view: LeaseView | undefined, sig
 export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise<Claim | undefined> => {
   const { api, clock, identity, logger } = deps;
   let view: LeaseView | undefined;
+  let grace = Number.NEGATIVE_INFINITY;
   /** The view may be decided on: it comes from a watch that works, or was just read. */
   let current = false;
   let watching = false;
@@ -70,6 +71,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
   let troubled = false;
 
   const see = (seen: LeaseView | undefined): void => {
+    grace = graceAfter(grace, view, seen, identity);
     view = seen === undefined ? undefined : observe(view, seen);
     const holder = view?.record.holder ?? '';
     if (holder !== leader && holder !== '' && holder !== identity) {
@@ -124,7 +126,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
           if (news === before) see(read);
           current = watching;
         }
-        const decision = decide(view, identity, clock.monotonic());
+        const decision = decide(view, identity, clock.monotonic(), grace);
         if (decision.do !== 'wait') return await claim(deps, view, signal);
         // Also where the record grants its holder more: who looks at `onTurn` must not take us for dead.
         pause = Math.min(decision.lapsesIn, watching ? deps.leaseDuration : jittered(deps));

@@ -62,6 +62,27 @@ export const observe = (before: LeaseView | undefined, seen: LeaseView): LeaseVi
   return same ? { ...seen, observedAt: before.observedAt } : seen;
 };
 
+/** Given away by its holder, as `releasedSpec` does and client-go: the duration tells it from a Lease that was emptied by hand. */
+const isReleased = ({ holder, duration }: LeaseRecord): boolean => holder === '' && duration <= 1000;
+
+/**
+ * Until when (monotonic) nobody may take a lease though it looks free, `grace` being what held before `seen` was. Who empties
+ * or deletes a Lease by hand tells its holder nothing: he goes on until his next renewal. Only his release frees it at once.
+ */
+export const graceAfter = (
+  grace: number,
+  before: LeaseView | undefined,
+  seen: LeaseView | undefined,
+  identity: string,
+): number => {
+  if (seen !== undefined && isReleased(seen.record)) return Number.NEGATIVE_INFINITY;
+  // Where it was emptied before we looked, the holder is unknown and the record all there is to go by.
+  const last = before ?? (seen?.record.holder === '' ? seen : undefined);
+  if (last === undefined || last.record.holder === identity) return grace;
+  if (before !== undefined && before.record.holder === seen?.record.holder) return grace;
+  return Math.max(grace, last.observedAt + last.record.duration);
+};
+
 export type LeaseDecision =
   /** There is none. */
   | { readonly do: 'create' }
@@ -70,8 +91,14 @@ export type LeaseDecision =
   /** Someone holds it for at least `lapsesIn` ms more. */
   | { readonly do: 'wait'; readonly lapsesIn: number };
 
-/** Whether `identity` may take the lease at the instant `now` (monotonic). */
-export const decide = (view: LeaseView | undefined, identity: string, now: number): LeaseDecision => {
+/** Whether `identity` may take the lease at the instant `now` (monotonic), and not in a `grace` (see `graceAfter`). */
+export const decide = (
+  view: LeaseView | undefined,
+  identity: string,
+  now: number,
+  grace = Number.NEGATIVE_INFINITY,
+): LeaseDecision => {
+  if (now < grace && view?.record.holder !== identity) return { do: 'wait', lapsesIn: grace - now };
   if (view === undefined) return { do: 'create' };
   const { holder, duration } = view.record;
   if (holder === '' || holder === identity) return { do: 'take' };

@@ -322,6 +322,21 @@ describe('leadership', () => {
     assert.deepEqual(a.seen, [term]);
   });
 
+  it('does not take a lease that was emptied or deleted by hand from a leader who does not know yet', async () => {
+    const slow = { leaseDuration: 3000, renewDeadline: 2000, retryPeriod: 400 };
+    const a = contend('a', systemClock, slow);
+    const term = await a.term();
+    const b = contend('b', systemClock, slow);
+    for (const meddle of [() => server.remove(), () => server.edit({ holderIdentity: '' })]) {
+      await renewals(2);
+      meddle();
+      await server.heldBy('a');
+    }
+    await renewals(1);
+    assert.deepEqual([a.seen, b.seen], [[term], []]);
+    assert.equal(term.isValid(), true);
+  });
+
   it('allows no write as soon as a paused process goes on, before any timer has run', async () => {
     let jump = 0;
     const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() + jump };

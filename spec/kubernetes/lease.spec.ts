@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import {
   claimedSpec,
   decide,
+  graceAfter,
   type LeaseView,
   microTime,
   observe,
@@ -56,6 +57,33 @@ describe('lease', () => {
     for (const change of changes) {
       assert.equal(observe(first, readLease(lease({ ...heldBy('other'), ...change }), 5000)).observedAt, 5000);
     }
+  });
+
+  it('is not free for another when it was emptied, deleted or renamed by hand, until its holder must have noticed', () => {
+    const none = Number.NEGATIVE_INFINITY;
+    const held = view(heldBy('other'), 1000);
+    const changes = [undefined, view(heldBy(''), 3000), view(heldBy('nobody', { leaseDurationSeconds: 1 }), 3000)];
+    for (const seen of changes) {
+      const grace = graceAfter(none, held, seen, 'me');
+      assert.equal(grace, 16_000);
+      assert.deepEqual(decide(seen, 'me', 9000, grace), { do: 'wait', lapsesIn: 7000 });
+      assert.notEqual(decide(seen, 'me', 16_000, grace).do, 'wait');
+      assert.equal(graceAfter(grace, seen, seen, 'me'), 16_000, 'seen once more');
+    }
+    assert.equal(graceAfter(none, undefined, view(heldBy(''), 3000), 'me'), 18_000, 'emptied before we looked');
+  });
+
+  it('is free at once when its holder released it, and when nobody has held it for all we know', () => {
+    const none = Number.NEGATIVE_INFINITY;
+    const held = view(heldBy('other'), 1000);
+    const released = view(releasedSpec(held, 0), 3000);
+    assert.equal(graceAfter(none, held, released, 'me'), none);
+    assert.equal(graceAfter(16_000, undefined, released, 'me'), none, 'after a grace, too');
+    assert.equal(graceAfter(none, undefined, undefined, 'me'), none);
+    assert.equal(graceAfter(none, undefined, view({}), 'me'), none);
+    assert.equal(graceAfter(none, held, view(heldBy('other'), 5000), 'me'), none, 'renewed');
+    assert.equal(graceAfter(none, view(heldBy('me'), 1000), undefined, 'me'), none, 'it was ours');
+    assert.deepEqual(decide(view(heldBy('me'), 0), 'me', 0, 5000), { do: 'take' });
   });
 
   it('writes times with six digits', () => {

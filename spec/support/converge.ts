@@ -11,7 +11,7 @@ export const untilConverged = async (s: Scenario, workers: readonly number[], ti
     await s.waitInitialised(`w${i}`, timeout);
     await s.waitRouted(i, timeout);
   }
-  await untilRoutes(s, workers.map(routeOf), timeout);
+  await untilRoutes(s, workers.map(routeOf).sort(), timeout);
 };
 
 /** Asserts how many routes were asked for and how many deletions, over all controllers so far. */
