@@ -54,7 +54,6 @@ const bareBody = ({ desired, config }: CreateDeps): LoadBalancerBody => ({
   location: config.location,
   networkZone: config.networkZone,
   algorithm: desired.algorithm,
-  publicInterface: desired.publicInterface,
   labels: { [ownerLabel]: desired.owner },
 });
 
@@ -70,7 +69,10 @@ async function fullBody(
     target => target.type !== 'server' || !target.usePrivateIP || network !== undefined,
   );
   const room = reachable.length > smallestMaxTargets ? await roomOf(bare.type, types, o) : smallestMaxTargets;
-  return { ...bare, network, services: listeners, targets: reachable.slice(0, room) };
+  // Without a network there must be a public way in; it is closed once the network is attached.
+  const publicInterface =
+    network === undefined && desired.publicInterface === false ? undefined : desired.publicInterface;
+  return { ...bare, publicInterface, network, services: listeners, targets: reachable.slice(0, room) };
 }
 
 async function roomOf(type: string, types: LoadBalancerTypes, o: CallOptions): Promise<number> {

@@ -16,7 +16,7 @@ import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.t
 import type { Logger } from '../../observability/logger.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Clock } from '../../streams/clock.ts';
-import { again, done, failed, type Outcome, rejected } from '../../streams/outcome.ts';
+import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Instances } from '../instances.ts';
@@ -60,6 +60,8 @@ export interface LoadBalancerControllerDeps {
 /** What stays wrong is spoken of again after this, in ms: events are kept for an hour. */
 const remindAfter = 3_600_000;
 const conflictRetry = 200;
+/** A list younger than this is good enough for a run after a failure, in ms. */
+const retryMaxAge = 60_000;
 
 /** Keeps a load balancer for each Service that asks for one. One key a Service, so work on one is never done twice at once. */
 export function loadBalancerController(deps: LoadBalancerControllerDeps): Observable<Run> {
@@ -110,17 +112,19 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     const wanted = wantedOf(service, deps.settings, networkID);
     const tell = report.about(service);
     tell.notices(wanted.notices);
-    const all = await view.load(0, options(run.signal));
+    // A retry is not content with what the run before it knew; all that retry in the same minute share one list.
+    const instant = run.attempt === 0 ? 0 : clock.monotonic() - retryMaxAge;
+    const all = await view.load(instant, options(run.signal));
     const { id, name } = wanted.config;
     const identity = identify(all, { uid: service.uid, id, name, ownerOf });
     if (identity.kind === 'refused') {
       tell.failed(identity.problem);
-      return rejected(new Error(identity.problem));
+      return failed(new Error(identity.problem));
     }
     const problem = identity.kind === 'create' ? problemOfCreation(wanted) : undefined;
     if (problem !== undefined) {
       tell.failed(problem);
-      return rejected(new Error(problem));
+      return failed(new Error(problem));
     }
     const held = await hold(service, run);
     if ('kind' in held) return held;
