@@ -184,9 +184,9 @@ it('survives ten fast restarts, by SIGTERM and by SIGKILL, with one writer at a 
   let current = await replica(s, 'r0');
   for (let i = 1; i <= 10; i++) {
     await s.join(i);
-    const next = await replica(s, `r${i}`);
     // Some live long enough to work, two of them until they are killed at it; others hardly start.
-    if (i % 5 === 0 || i % 3 === 0) await leads(current);
+    if (i % 5 === 0 || i % 3 === 0) await current.waitForLine(l => l.msg === 'Created route', `${current.name} works`);
+    const next = await replica(s, `r${i}`);
     current.kill(i % 5 === 0 ? 'SIGKILL' : 'SIGTERM');
     await current.exited;
     current = next;
