@@ -66,6 +66,7 @@ $(BUNDLE): $(SOURCES) $(MODULES)
 	@mv $@.tmp $@
 
 $(MODULES): package.json package-lock.json
+	@echo 'installing dependencies' >&2
 	@npm ci --no-audit --no-fund --loglevel=error >&2
 	@touch $@
 

