@@ -6,6 +6,7 @@ import { type AddressWish, admit, expel } from './ipam.ts';
 import type { LoadBalancerRecord, ServiceRecord, TargetRecord } from './lb-records.ts';
 import { checkPorts, checkServiceLimits, serviceConfig } from './lb-services.ts';
 import { newTarget } from './lb-target-rules.ts';
+import { hasAddresses } from './lb-targets.ts';
 import { forgetAttachment } from './lb-upkeep.ts';
 import { ApiProblem, invalidInput, nameTaken, notFound, overLimit } from './problem.ts';
 import { type Holder, isShown, type NetworkRecord } from './records.ts';
@@ -174,7 +175,7 @@ export function dropNetwork(world: World, lb: LoadBalancerRecord, network: numbe
 /** Whether the API lists the load balancer as a member of the network. */
 export function isLoadBalancerAttached(world: World, network: number, id: number): boolean {
   const lb = world.loadBalancers.get(id);
-  return lb?.attachment?.network === network && isShown(lb.attachment) && isShown(lb);
+  return lb?.attachment?.network === network && isShown(lb.attachment) && hasAddresses(world, lb);
 }
 
 const oneAtATime = [

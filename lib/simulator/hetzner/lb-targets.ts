@@ -7,6 +7,10 @@ import type { World } from './world.ts';
 
 /** Who is behind a load balancer, and in what state. */
 
+/** Whether the API shows the addresses: while a load balancer is being created it has none, or says so. */
+export const hasAddresses = (world: World, lb: LoadBalancerRecord): boolean =>
+  isShown(lb) || world.settings.addressesAtOnce;
+
 /** Whether an address lies in the server's /64. */
 export function isInSubnet(server: ServerRecord, ip: string): boolean {
   const [network, prefix] = server.ipv6?.ip.split('/') ?? [];

@@ -1,7 +1,7 @@
 import type { LoadBalancerTypeEntry } from './catalogue/load-balancer-types.ts';
 import { includedTraffic } from './catalogue/server-types.ts';
 import type { CertificateRecord, LoadBalancerRecord, ServerTargetRecord, TargetRecord } from './lb-records.ts';
-import { healthOf, serverTargets } from './lb-targets.ts';
+import { hasAddresses, healthOf, serverTargets } from './lb-targets.ts';
 import { isShown } from './records.ts';
 import { reverseName, timestamp } from './views.ts';
 import type { World } from './world.ts';
@@ -43,9 +43,9 @@ function targetView(world: World, lb: LoadBalancerRecord, target: TargetRecord, 
 
 export function loadBalancerView(world: World, lb: LoadBalancerRecord, at: number): unknown {
   const { attachment } = lb;
-  const hasAddresses = isShown(lb) || world.settings.addressesAtOnce;
+  const complete = hasAddresses(world, lb);
   const address = (ip: string, usual: string | null) =>
-    hasAddresses ? { ip, dns_ptr: lb.dnsPtrs.get(ip) ?? usual } : { ip: null, dns_ptr: null };
+    complete ? { ip, dns_ptr: lb.dnsPtrs.get(ip) ?? usual } : { ip: null, dns_ptr: null };
   return {
     id: lb.id,
     name: lb.name,
@@ -55,7 +55,7 @@ export function loadBalancerView(world: World, lb: LoadBalancerRecord, at: numbe
       ipv6: address(lb.ipv6, null),
     },
     private_net:
-      hasAddresses && attachment !== undefined && isShown(attachment)
+      complete && attachment !== undefined && isShown(attachment)
         ? [{ network: attachment.network, ip: attachment.ip }]
         : [],
     location: lb.location,
