@@ -41,8 +41,8 @@ export interface HTTPConfig {
 
 export interface ServiceRecord {
   config: ServiceConfig;
-  /** What a running update makes of it. */
-  next: ServiceConfig | undefined;
+  /** What running updates are going to make of it, oldest first. */
+  pending: ServiceConfig[];
   /** Instant from which its health checks count. */
   since: number;
   phase: Phase;

@@ -112,9 +112,8 @@ function httpConfig(
 export const portsOf = ({ listen_port, http }: ServiceConfig): number[] =>
   http?.redirect_http === true ? [listen_port, 80] : [listen_port];
 
-/** The listener as it is, and as a running update will leave it. */
-const formsOf = (service: ServiceRecord): ServiceConfig[] =>
-  service.next === undefined ? [service.config] : [service.config, service.next];
+/** The listener as it is, and as running updates may leave it. */
+export const formsOf = (service: ServiceRecord): ServiceConfig[] => [service.config, ...service.pending];
 
 /** Refuses ports that another listener has, or has been promised. The API answers adding and updating differently. */
 export function checkPorts(

@@ -102,7 +102,7 @@ export function promiseService(world: World, lb: LoadBalancerRecord, body: JsonO
   const config = serviceConfig(world, body);
   checkServiceLimits(lb, config);
   checkPorts(lb, config, 412);
-  const service: ServiceRecord = { config, next: undefined, since: at, phase: 'arriving' };
+  const service: ServiceRecord = { config, pending: [], since: at, phase: 'arriving' };
   lb.services.push(service);
   return service;
 }
@@ -118,20 +118,30 @@ export function promiseUpdate(
   service: ServiceRecord,
   body: JsonObject,
 ): { commit: () => void; revoke: () => void } {
-  const next = serviceConfig(world, body, service.next ?? service.config);
+  const next = serviceConfig(world, body, service.pending.at(-1) ?? service.config);
   checkServiceLimits(lb, next, service);
   checkPorts(lb, next, 422, service);
-  service.next = next;
+  service.pending.push(next);
   const revoke = (): void => {
-    if (service.next === next) service.next = undefined;
+    service.pending = service.pending.filter(one => one !== next);
   };
   return {
     commit: () => {
-      service.config = next;
       revoke();
+      service.config = mergedAtEnd(world, service, body);
     },
     revoke,
   };
+}
+
+/** An update that ends after others is laid over what these have left; one that does not fit there any more is lost. */
+function mergedAtEnd(world: World, service: ServiceRecord, body: JsonObject): ServiceRecord['config'] {
+  try {
+    return serviceConfig(world, body, service.config);
+  } catch (problem) {
+    if (problem instanceof ApiProblem) return service.config;
+    throw problem;
+  }
 }
 
 /** Promises a target. */

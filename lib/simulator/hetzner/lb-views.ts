@@ -1,6 +1,7 @@
 import type { LoadBalancerTypeEntry } from './catalogue/load-balancer-types.ts';
 import { includedTraffic } from './catalogue/server-types.ts';
 import type { CertificateRecord, LoadBalancerRecord, ServerTargetRecord, TargetRecord } from './lb-records.ts';
+import { formsOf } from './lb-services.ts';
 import { hasAddresses, healthOf, serverTargets } from './lb-targets.ts';
 import { isShown } from './records.ts';
 import { reverseName, timestamp } from './views.ts';
@@ -75,9 +76,7 @@ export function loadBalancerView(world: World, lb: LoadBalancerRecord, at: numbe
 /** Load balancers with a listener that has the certificate, or is about to have it. */
 export const usersOf = (world: World, certificate: number): LoadBalancerRecord[] =>
   [...world.loadBalancers.values()].filter(lb =>
-    lb.services.some(({ config, next }) =>
-      [config, next].some(one => one?.http?.certificates?.includes(certificate) === true),
-    ),
+    lb.services.flatMap(formsOf).some(one => one.http?.certificates?.includes(certificate) === true),
   );
 
 export function certificateView(world: World, certificate: CertificateRecord): unknown {

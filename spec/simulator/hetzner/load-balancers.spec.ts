@@ -88,6 +88,15 @@ describe('A load balancer made by the API', () => {
     assert.equal(fake.loadBalancers.serves(lb.id, 80), true);
   });
 
+  it('is checked from the end of the action on', () => {
+    const { fake, post, pass } = setUp();
+    const { id } = post('/load_balancers', { ...body, services: [tcp(80)], targets: [server(101)] }).body.load_balancer;
+    pass(400 + 14_999);
+    assert.equal(fake.loadBalancers.serves(id, 80, { healthy: true }), false);
+    pass(1);
+    assert.equal(fake.loadBalancers.serves(id, 80, { healthy: true }), true);
+  });
+
   it('can have its addresses at once', () => {
     const { post } = setUp({ addressesAtOnce: true });
     assert.equal(typeof post('/load_balancers', body).body.load_balancer.public_net.ipv4.ip, 'string');
@@ -284,6 +293,34 @@ describe('A listener', () => {
     assert.equal('http' in lb().services[0].health_check, false);
   });
 
+  it('can be changed twice side by side, and takes what both changes need from their start', () => {
+    const { fake, post, call, lb, pass } = setUp();
+    fake.loadBalancers.addService(7, { protocol: 'https', listenPort: 443, http: { certificates: [50] } });
+    fake.certificates.create({ id: 51, name: 'other' });
+    const update = (http: object) => post('/load_balancers/7/actions/update_service', { listen_port: 443, http });
+    update({ redirect_http: true });
+    update({ certificates: [51] });
+    assert.equal(post('/load_balancers/7/actions/add_service', { protocol: 'http' }).code, 'source_port_already_used');
+    assert.equal(call('DELETE', '/certificates/51').code, 'service_error');
+    assert.deepEqual(lb().services[1].http.redirect_http, false);
+    pass(400);
+    assert.deepEqual([lb().services[1].http.redirect_http, lb().services[1].http.certificates], [true, [51]]);
+  });
+
+  it('keeps a second change when the first one ends', () => {
+    const { fake, post, lb, pass } = setUp();
+    fake.faults.add({ kind: 'action', duration: 900, skip: 1, times: 1 });
+    const update = (body: object) => post('/load_balancers/7/actions/update_service', { listen_port: 53, ...body });
+    update({ proxyprotocol: true });
+    update({ destination_port: 2 });
+    pass(400);
+    assert.deepEqual([lb().services[0].proxyprotocol, lb().services[0].destination_port], [true, 30053]);
+    update({ health_check: { interval: 5 } });
+    pass(900);
+    const [service] = lb().services;
+    assert.deepEqual([service.proxyprotocol, service.destination_port, service.health_check.interval], [true, 2, 5]);
+  });
+
   it('stays as it was when its change fails', () => {
     const { fake, act, lb } = setUp();
     const error = { code: 'action_failed', message: 'no' };
@@ -476,9 +513,12 @@ describe('A target', () => {
   });
 
   it('is listed with its server', () => {
-    const { act, get } = setUp();
-    act('add_target', server(101));
-    assert.deepEqual(get('/servers/101').body.server.load_balancers, [7]);
+    const { post, get, pass } = setUp();
+    const ids = () => get('/servers/101').body.server.load_balancers;
+    post('/load_balancers/7/actions/add_target', server(101));
+    assert.deepEqual(ids(), []);
+    pass(400);
+    assert.deepEqual(ids(), [7]);
   });
 
   type Refusal = [what: string, body: object, documented: string, client?: string, observed?: string];
@@ -594,6 +634,19 @@ describe('A target', () => {
         assert.match(got.message ?? '', /target not found/);
       }
     });
+
+  it('that is on its way out can not be removed once more', () => {
+    const { fake, post } = setUp();
+    fake.loadBalancers.addTarget(7, { type: 'server', serverID: 101, usePrivateIP: false });
+    const remove = () => post('/load_balancers/7/actions/remove_target', server(101));
+    assert.deepEqual([remove().status, remove().code], [201, 'load_balancer_target_not_found']);
+  });
+
+  it('can not be a load balancer', () => {
+    const { act, lb } = setUp();
+    for (const { ip: address } of [lb().public_net.ipv4, lb().public_net.ipv6])
+      assert.equal(act('add_target', ip(address)).code, 'ip_not_owned');
+  });
 
   it('goes with its server, or stays dead, or sticks (BUG-042)', () => {
     for (const [deadTargets, left, removal, after] of [
