@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { runtimeEnvironment, runtimeFlags } from '../../runtime-flags.ts';
 import { leashed } from './leash.ts';
 import { residentMemory } from './resident-memory.ts';
 
@@ -25,10 +26,9 @@ const patience = 5_000;
  */
 export function startController(flags: readonly string[], env: Readonly<Record<string, string>>): ControllerProcess {
   const [, program = ''] = process.argv;
-  const { command, args } = leashed(process.execPath, [...process.execArgv, program, 'run', ...flags]);
+  const { command, args } = leashed(process.execPath, [...process.execArgv, ...runtimeFlags, program, 'run', ...flags]);
   const child = spawn(command, args, {
-    // As the container image has it: fewer arenas of the C library, the same speed.
-    env: { MALLOC_ARENA_MAX: '1', ...env },
+    env: { ...runtimeEnvironment, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
 
