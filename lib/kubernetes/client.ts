@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
@@ -22,6 +23,8 @@ export interface KubeRequest {
   readonly signal: AbortSignal;
   /** ms for the whole call; for streams until the headers have come. */
   readonly timeout?: number;
+  /** Never waits for a connection behind other calls. */
+  readonly urgent?: boolean;
 }
 
 export interface RequestReport {
@@ -58,16 +61,30 @@ const defaultTimeout = 30_000;
 const connectTimeout = 10_000;
 const maxErrorBody = 64 * 1024;
 
+/** Connections for calls that may wait for each other. A hundred of them cost more memory than they bring. */
+const bulkConnections = 10;
+
+/** Connections with the same certificates. */
+interface Pools {
+  readonly bulk: Dispatcher;
+  /** Unbounded, for streams and urgent calls. */
+  readonly urgent: Dispatcher;
+}
+
 /**
  * HTTP/1.1 only: one TCP connection per watch, so a dead one hurts nothing else (half-open HTTP/2 sessions have blinded
- * other controllers for minutes). Our timeouts replace undici's.
+ * other controllers for minutes). Our timeouts replace undici's. One TLS context for all: each would hold the CA anew.
  */
-const newAgent = (tls: TLSMaterial): Dispatcher =>
-  new Agent({
+const newPools = (tls: TLSMaterial, secure: boolean): Pools => {
+  const { ca, cert, key, ...others } = tls;
+  const secureContext = secure ? createSecureContext({ ca, cert, key }) : undefined;
+  const options = {
     allowH2: false,
     bodyTimeout: 0,
-    connect: { ...tls, timeout: connectTimeout, keepAlive: true, keepAliveInitialDelay: 30_000 },
-  });
+    connect: { ...others, secureContext, timeout: connectTimeout, keepAlive: true, keepAliveInitialDelay: 30_000 },
+  };
+  return { bulk: new Agent({ ...options, connections: bulkConnections }), urgent: new Agent(options) };
+};
 
 const pathOf = (request: KubeRequest): string => {
   const query = new URLSearchParams();
@@ -104,31 +121,31 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const base = new URL(connection.server);
   const prefix = base.pathname.replace(/\/+$/, '');
   const agents = new Set<Dispatcher>();
-  let current: { tls: TLSMaterial; agent: Dispatcher } | undefined;
+  let current: { readonly tls: TLSMaterial; readonly pools: Pools } | undefined;
 
-  /** The pool for the present certificates. An old one ends when its last request has ended. */
-  const dispatcher = (): Dispatcher => {
-    if (options.dispatcher !== undefined) return options.dispatcher;
+  /** The pools for the present certificates. Old ones end when their last request has ended. */
+  const pools = (): Pools => {
     const tls = connection.tls();
-    if (current?.tls === tls) return current.agent;
-    const old = current?.agent;
-    current = { tls, agent: newAgent(tls) };
-    agents.add(current.agent);
-    old?.close().then(
-      () => agents.delete(old),
-      () => agents.delete(old),
-    );
-    return current.agent;
+    if (current?.tls === tls) return current.pools;
+    const old = current?.pools;
+    current = { tls, pools: newPools(tls, base.protocol === 'https:') };
+    agents.add(current.pools.bulk).add(current.pools.urgent);
+    for (const agent of old === undefined ? [] : [old.bulk, old.urgent]) {
+      const forget = (): boolean => agents.delete(agent);
+      agent.close().then(forget, forget);
+    }
+    return current.pools;
   };
 
   const send = async (
     request: KubeRequest,
     signal: AbortSignal,
-    timeouts: { readonly headersTimeout: number },
+    { urgent, ...timeouts }: { readonly headersTimeout: number; readonly urgent: boolean },
   ): Promise<Dispatcher.ResponseData> => {
     const authorization = await connection.authorization();
     signal.throwIfAborted();
-    return undiciRequest.call(dispatcher(), {
+    const dispatcher = options.dispatcher ?? pools()[urgent ? 'urgent' : 'bulk'];
+    return undiciRequest.call(dispatcher, {
       origin: base.origin,
       path: prefix + pathOf(request),
       method: request.method,
@@ -182,7 +199,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
           );
         const timer = setTimeout(expire, timeout);
         try {
-          const answer = await send(request, controller.signal, { headersTimeout: 0 });
+          const answer = await send(request, controller.signal, { headersTimeout: 0, urgent: request.urgent === true });
           answered(answer.statusCode);
           if (answer.statusCode >= 300) throw await failed(what, answer);
           const body = parseOr(await answer.body.text(), undefined);
@@ -199,7 +216,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     stream: request =>
       call(request, async (what, answered) => {
         const timeout = request.timeout ?? defaultTimeout;
-        const answer = await send(request, request.signal, { headersTimeout: timeout });
+        const answer = await send(request, request.signal, { headersTimeout: timeout, urgent: true });
         answered(answer.statusCode);
         if (answer.statusCode >= 300) throw await failed(what, answer);
         return answer.body;

@@ -11,7 +11,7 @@ export interface Call {
   readonly timeout: number;
 }
 
-/** The requests about one Lease. */
+/** The requests about one Lease. None waits behind other calls: the term hangs on them. */
 export interface LeaseAPI {
   get(call: Call): Promise<LeaseView | undefined>;
   create(spec: Record<string, unknown>, call: Call): Promise<LeaseView>;
@@ -35,7 +35,7 @@ export const createLeaseAPI = (options: {
   return {
     get: async call => {
       try {
-        return read(await client.request({ method: 'GET', path, ...call }));
+        return read(await client.request({ method: 'GET', path, urgent: true, ...call }));
       } catch (err) {
         if (isNotFound(err)) return undefined;
         throw err;
@@ -44,10 +44,10 @@ export const createLeaseAPI = (options: {
     create: async (spec, call) => {
       const metadata = { name, namespace };
       const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
-      return read(await client.request({ method: 'POST', path: collection, body, ...call }));
+      return read(await client.request({ method: 'POST', path: collection, body, urgent: true, ...call }));
     },
     update: async (view, spec, call) =>
-      read(await client.request({ method: 'PUT', path, body: updatedLease(view, spec), ...call })),
+      read(await client.request({ method: 'PUT', path, body: updatedLease(view, spec), urgent: true, ...call })),
     watch: () => listWatch({ client, path: collection, fieldSelector: `metadata.name=${name}`, prune: read, clock }),
   };
 };

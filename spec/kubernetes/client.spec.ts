@@ -72,6 +72,22 @@ describe('kube client', () => {
     assert.ok(server.connections() <= 2, String(server.connections()));
   });
 
+  it('lets many calls share ten connections, and neither a watch nor an urgent call wait for them', async () => {
+    const { server, client } = await serve(({ path }, response) => {
+      if (path.startsWith('/slow')) return;
+      if (path === '/watch') response.writeHead(200).write('{}\n');
+      else json(response, 200, {});
+    });
+    const abort = new AbortController();
+    const slow = Array.from({ length: 30 }, (_, i) => client.request(get(`/slow/${i}`, abort.signal)).catch(() => {}));
+    await server.requested(10);
+    await client.request({ ...get('/lease'), urgent: true });
+    await client.stream(get('/watch', abort.signal));
+    assert.equal(server.seen.filter(({ path }) => path.startsWith('/slow')).length, 10);
+    abort.abort();
+    await Promise.all(slow);
+  });
+
   it('tells errors by the Status of the API server', async () => {
     const answers = [
       [404, 'NotFound', isNotFound],
