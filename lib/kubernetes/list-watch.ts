@@ -87,8 +87,11 @@ export const listWatch = <T>(options: ListWatchOptions<T>): Observable<ListWatch
     return () => controller.abort();
   });
 
-/** ms that the last sign of the server's history may be old when a silent watch is opened anew. */
-const proofAge = 600_000;
+/**
+ * ms that the last sign of the server's history may be old when a silent watch is opened anew. Long, for Services may be quiet for
+ * days, and a loss of etcd that no connection tells of takes a dead connection at the very same time.
+ */
+const proofAge = 3_600_000;
 
 const run = async <T>(
   options: ListWatchOptions<T>,

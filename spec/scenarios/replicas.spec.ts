@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { Agent, request } from 'undici';
 import { overlappingWrites, turns } from '../../lib/simulator/hetzner/writers.ts';
 import { eventually } from '../support/cluster.ts';
 import type { ControllerProcess } from '../support/controller-process.ts';
@@ -61,6 +62,21 @@ const assertOneWriter = (s: Scenario, order: readonly string[], added: number, d
   assert.deepEqual(overlappingWrites(s.hetzner.requests), []);
   const writes = routeWrites(s);
   assert.deepEqual({ added: writes.added, deleted: writes.deleted }, { added, deleted });
+};
+
+/** A port for the health server of one replica, and its answers to the three probes. */
+const probes = async (t: TestContext) => {
+  const taken = await startProxy(1);
+  await taken.close();
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  t.after(() => dispatcher.destroy());
+  const probe = async (path: string): Promise<number> => {
+    const { statusCode, body } = await request(`https://127.0.0.1:${taken.port}${path}`, { dispatcher });
+    await body.dump();
+    return statusCode;
+  };
+  const all = async () => Promise.all(['/livez', '/readyz', '/healthz'].map(probe));
+  return { flag: `--secure-port=${taken.port}`, all };
 };
 
 const proxied = async (t: TestContext, s: Scenario): Promise<{ proxy: TCPProxy; kubernetesURL: string }> => {
@@ -130,17 +146,21 @@ it('writes nothing when it wakes after a pause longer than the lease (SIGSTOP, S
 it('stops before the other starts when the leader alone is cut off from the API server, and leads again afterwards', async t => {
   const s = await scenario(t);
   const { proxy, kubernetesURL } = await proxied(t, s);
-  const [a, b] = await pair(s, { kubernetesURL });
+  const { flag, all } = await probes(t);
+  const [a, b] = await pair(s, { kubernetesURL, args: [...quick, flag] });
+  assert.deepEqual(await all(), [200, 200, 200]);
   proxy.freeze();
   const lost = await a.waitForLine(l => l.msg === 'Lost the leadership', 'a gives up');
   await leads(b);
   const took = b.lines().findLast(l => l.msg === 'Became the leader');
   assert.ok(took !== undefined && timeOf(took) > timeOf(lost), 'the old term ends before the new one begins');
+  assert.deepEqual(await all(), [200, 200, 500], 'a restart would not help, so it is alive; it has lost its lease');
   await s.join(3);
   await untilConverged(s, [1, 2, 3]);
   const calls = callsOf(s, a).length;
   proxy.thaw();
   await follows(a);
+  assert.deepEqual(await all(), [200, 200, 200], 'a follower is healthy');
   assert.equal(callsOf(s, a).length, calls, 'no call while it does not lead');
   b.kill('SIGKILL');
   await leads(a, 2);
