@@ -19,7 +19,7 @@ export interface ResourceCalls {
   ): Promise<readonly T[]>;
   /** Undefined when Hetzner says there is none. */
   get<T>(path: string, key: string, decode: Decode<T>, o: CallOptions): Promise<T | undefined>;
-  /** A POST that starts an action. */
+  /** A POST that starts an action; undefined sends no body. */
   act(path: string, body: unknown, o: CallOptions): Promise<Action>;
   /** What is gone already is deleted. */
   remove(path: string, o: CallOptions): Promise<void>;
@@ -46,7 +46,7 @@ export const createResourceCalls = (call: Call): ResourceCalls => ({
     }
   },
   act: async (path, body, o) => {
-    const answer = await call({ method: 'POST', path, ...(body === undefined ? {} : { body }) }, o);
+    const answer = await call({ method: 'POST', path, body }, o);
     return decoded('POST', path, decodeAction, fieldOf(answer, 'action'));
   },
   remove: async (path, o) => {

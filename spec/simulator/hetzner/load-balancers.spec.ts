@@ -307,6 +307,20 @@ describe('A listener', () => {
     assert.deepEqual([lb().services[1].http.redirect_http, lb().services[1].http.certificates], [true, [51]]);
   });
 
+  it('builds on changes that run, and gives back what a change no longer needs', () => {
+    const { fake, post, act } = setUp();
+    fake.loadBalancers.addService(7, { protocol: 'https', listenPort: 443, http: { certificates: [50] } });
+    const redirect = (redirect_http: boolean) => ({ listen_port: 443, http: { redirect_http } });
+    act('update_service', redirect(true));
+    act('update_service', redirect(false));
+    fake.faults.add({ kind: 'action', error: { code: 'action_failed', message: 'no' }, times: 1 });
+    act('update_service', redirect(true));
+    assert.equal(act('add_service', tcp(80)).status, 201);
+    post('/load_balancers/7/actions/update_service', { listen_port: 53, protocol: 'http' });
+    assert.equal(act('update_service', { listen_port: 53, http: { sticky_sessions: true } }).status, 201);
+    assert.equal(fake.loadBalancers.get(7)?.services[0]?.http?.stickySessions, true);
+  });
+
   it('keeps a second change when the first one ends', () => {
     const { fake, post, lb, pass } = setUp();
     fake.faults.add({ kind: 'action', duration: 900, skip: 1, times: 1 });
