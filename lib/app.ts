@@ -1,4 +1,5 @@
 import { combineLatest, EMPTY, first, ignoreElements, merge, type Observable, switchMap, tap } from 'rxjs';
+import type { Refusal } from './clients.ts';
 import { createInstances } from './controllers/instances.ts';
 import { controllers } from './controllers.ts';
 import { firstContact } from './first-contact.ts';
@@ -33,6 +34,8 @@ export interface AppDeps {
   readonly hetzner: Hetzner;
   /** Undefined where Robot is not in use. */
   readonly robot: Robot | undefined;
+  /** Credentials that Hetzner refuses while the process runs. */
+  readonly refusals$: Observable<Refusal>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -59,7 +62,7 @@ export function createApp(deps: AppDeps): App {
   const nodes = reflect('nodes', '/api/v1/nodes', pruneNode, deps);
   const services = reflect('services', '/api/v1/services', pruneService, deps);
   const stores = settings.controllers.loadBalancer ? [nodes, services] : [nodes];
-  const instances = createInstances(hetzner.servers, robot);
+  const instances = createInstances(hetzner, robot, clock);
   const election = leadershipHealth(health, clock, settings.leaderElection);
   const leadership = createLeadership({
     client,
@@ -107,8 +110,18 @@ export function createApp(deps: AppDeps): App {
     tap(term => metrics.leader.set({ name: settings.leaderElection.resourceName }, term === undefined ? 0 : 1)),
     switchMap(term => (term === undefined ? EMPTY : runTerm(term))),
   );
+  // The lease is the one object that stands for the controller itself, and its leader is who asks Hetzner.
+  const { resourceName: name, resourceNamespace: namespace } = settings.leaderElection;
+  const lease = { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', name, namespace, uid: '' };
+  const refused$ = deps.refusals$.pipe(
+    tap(({ setting, err }) => {
+      const text = err instanceof Error ? err.message : String(err);
+      events.event(lease, 'Warning', 'CredentialsRefused', `Hetzner refuses ${setting}: ${text}`);
+    }),
+    ignoreElements(),
+  );
   return {
-    runs$: merge(...stores.map(({ run$ }) => run$), terms$),
+    runs$: merge(...stores.map(({ run$ }) => run$), refused$, terms$),
     close: async () => {
       await leadership.release();
       await events.close();

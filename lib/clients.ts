@@ -1,3 +1,4 @@
+import { type Observable, Subject } from 'rxjs';
 import type { Dispatcher } from 'undici';
 import { createHetzner, type Hetzner } from './hetzner/hetzner.ts';
 import { createRobot, type Robot } from './hetzner/robot.ts';
@@ -26,16 +27,29 @@ export interface ClientsDeps {
   readonly kubeDispatcher?: Dispatcher;
 }
 
+/** Credentials that were refused, by the setting they are from. */
+export interface Refusal {
+  readonly setting: string;
+  readonly err: unknown;
+}
+
 export interface Clients {
   readonly hetzner: Hetzner;
   readonly robot: Robot | undefined;
   readonly client: KubeClient;
+  /** Credentials that Hetzner refuses while the process runs. */
+  readonly refusals$: Observable<Refusal>;
 }
 
 /** The clients of both sides, wired to the metrics. */
 export function createClients(deps: ClientsDeps): Clients {
   const { settings, token, clock, logger, metrics, connection, dispatcher, kubeDispatcher } = deps;
   const hooks = hetznerHooks(metrics);
+  const refusals = new Subject<Refusal>();
+  const tell = (api: 'cloud' | 'robot', setting: string, err: unknown): void => {
+    metrics.credentialsRefused.set({ api }, err === undefined ? 0 : 1);
+    if (err !== undefined) refusals.next({ setting, err });
+  };
   const hetzner = createHetzner({
     endpoint: settings.hcloud.endpoint,
     token,
@@ -52,6 +66,7 @@ export function createClients(deps: ClientsDeps): Clients {
         metrics.serverCacheRequests.inc({ subsystem: 'instances_v2', mode: 'all', result: hit ? 'hit' : 'miss' }),
       onOperation: op => metrics.operations.inc({ op }),
       onActions: count => metrics.actionsInFlight.set({}, count),
+      onToken: err => tell('cloud', 'HCLOUD_TOKEN', err),
     },
   });
   metrics.onRender(() => {
@@ -65,10 +80,13 @@ export function createClients(deps: ClientsDeps): Clients {
     ...(kubeDispatcher !== undefined && { dispatcher: kubeDispatcher }),
     ...kubeHooks(metrics, new URL(connection.server).host),
   });
-  return { hetzner, robot: robotOf(deps), client };
+  return { hetzner, robot: robotOf(deps, err => tell('robot', 'ROBOT_PASSWORD', err)), client, refusals$: refusals };
 }
 
-function robotOf({ settings, robotLogin, clock, logger, dispatcher, metrics }: ClientsDeps): Robot | undefined {
+function robotOf(
+  { settings, robotLogin, clock, logger, dispatcher, metrics }: ClientsDeps,
+  onLogin: (refusal: unknown) => void,
+): Robot | undefined {
   if (robotLogin === undefined) return undefined;
   const { endpoint, cacheTimeout, rateLimitWaitTime } = settings.robot;
   return createRobot({
@@ -81,6 +99,8 @@ function robotOf({ settings, robotLogin, clock, logger, dispatcher, metrics }: C
     cacheTimeout,
     rateLimitWaitTime,
     debug: settings.hcloud.debug,
+    onLoginRefused: err => onLogin(err),
+    onLoginAccepted: () => onLogin(undefined),
     onRequest: ({ route, method, code }) =>
       metrics.robotRequests.inc({ route, method: method.toLowerCase(), code: String(code) }),
   });

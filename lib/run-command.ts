@@ -64,7 +64,7 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   const robotLogin = robotLoginOf(settings, logger, secrets);
   const metrics = createMetrics();
   metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
-  const { hetzner, robot, client } = createClients({
+  const { hetzner, client, ...others } = createClients({
     settings,
     token,
     robotLogin,
@@ -77,7 +77,7 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   const health = createHealth();
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
   const identity = `${hostname()}_${crypto.randomUUID()}`;
-  const app = createApp({ settings, client, hetzner, robot, clock, logger, metrics, health, identity });
+  const app = createApp({ settings, client, hetzner, ...others, clock, logger, metrics, health, identity });
 
   const exitCode = await new Promise<number>(resolve => {
     const stop = (signal: NodeJS.Signals) => {

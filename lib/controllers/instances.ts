@@ -1,10 +1,13 @@
 import { combineLatest, map, type Observable, of, startWith } from 'rxjs';
-import { parseProviderID } from '../hetzner/provider-id.ts';
+import type { Cloud } from '../hetzner/cloud.ts';
+import type { Hetzner } from '../hetzner/hetzner.ts';
+import { type ProviderID, parseProviderID } from '../hetzner/provider-id.ts';
 import type { Robot } from '../hetzner/robot.ts';
 import type { RobotServer, RobotServerList } from '../hetzner/robot-server.ts';
-import type { ServerList, Servers } from '../hetzner/servers.ts';
+import type { ServerList } from '../hetzner/servers.ts';
 import type { CallOptions, Server } from '../hetzner/types.ts';
 import type { KubeNode } from '../kubernetes/types.ts';
+import type { Clock } from '../streams/clock.ts';
 
 /** One machine, from Cloud or from Robot. */
 export type Machine =
@@ -41,11 +44,24 @@ export interface Instances {
   readAll(instant: number, o: CallOptions): Promise<InstanceLists>;
   latest(): InstanceLists;
   readonly changes$: Observable<InstanceLists>;
-  /** True when the machine is switched off. */
-  isOff(machine: Machine, o: CallOptions): Promise<boolean>;
+  /** Whether the machine of that answer is switched off, and when that was asked (Robot tells by a request of its own). */
+  power(machine: Machine, listedAt: number, o: CallOptions): Promise<{ isOff: boolean; requestedAt: number }>;
+  /** Asks for one machine by its number; false only when Hetzner says that there is none. */
+  exists(id: MachineID, o: CallOptions): Promise<boolean>;
+  /** Monotonic ms since which the present credentials of that cloud are in use. */
+  credentialsSince(kind: MachineID['kind']): number;
 }
 
-export function createInstances(servers: Servers, robot: Robot | undefined): Instances {
+export type MachineID = Extract<ProviderID, { readonly kind: 'cloud' | 'robot' }>;
+
+export type CloudInstances = Pick<Hetzner, 'servers' | 'tokenSince'> & { readonly cloud: Pick<Cloud, 'hasServer'> };
+
+export function createInstances(
+  hetzner: CloudInstances,
+  robot: Robot | undefined,
+  clock: Pick<Clock, 'monotonic'>,
+): Instances {
+  const { servers } = hetzner;
   const latest = (): InstanceLists => ({ cloud: servers.latest(), robot: robot?.servers.latest() });
 
   /** A recent list unless it lacks the machine and is older than the question; each such miss costs a request. */
@@ -73,12 +89,30 @@ export function createInstances(servers: Servers, robot: Robot | undefined): Ins
       const [cloud, robotList] = await Promise.all([servers.notBefore(instant, o), robot?.servers.recent(o)]);
       return { cloud, robot: robotList };
     },
-    isOff: async (machine, o) => {
-      if (machine.kind === 'cloud') return machine.server.status === 'off';
-      return robot?.isShutOff(machine.server.number, o) ?? false;
+    power: async (machine, listedAt, o) => {
+      if (machine.kind === 'cloud') return { isOff: machine.server.status === 'off', requestedAt: listedAt };
+      const requestedAt = clock.monotonic();
+      return { isOff: (await robot?.isShutOff(machine.server.number, o)) ?? false, requestedAt };
     },
+    exists: async ({ kind, id }, o) => {
+      if (kind === 'cloud') return hetzner.cloud.hasServer(id, o);
+      // Without a client nobody knows.
+      return robot?.hasServer(id, o) ?? true;
+    },
+    credentialsSince: kind =>
+      kind === 'cloud' ? hetzner.tokenSince() : (robot?.loginSince() ?? Number.POSITIVE_INFINITY),
   };
 }
+
+/** False for nodes that nothing Hetzner says can concern: another provider's, with a malformed ID, or Robot's without Robot. */
+export function isOurs({ providerID }: KubeNode, robotEnabled: boolean): boolean {
+  if (providerID === '') return true;
+  const { kind } = parseProviderID(providerID);
+  return kind === 'cloud' || (kind === 'robot' && robotEnabled);
+}
+
+/** Where nobody has listed the servers, nothing is missing (BUG-015). */
+const unlisted: Located = { kind: 'foreign', problem: 'the servers of the project are not known yet' };
 
 /**
  * Finds the machine of a node: by the number in its provider ID where it has one, else by its exact name, which is the
@@ -96,8 +130,7 @@ export function locate(node: KubeNode, lists: InstanceLists): Located {
   });
   switch (id.kind) {
     case 'cloud': {
-      if (lists.cloud === undefined)
-        return { kind: 'foreign', problem: 'the servers of the project are not known yet' };
+      if (lists.cloud === undefined) return unlisted;
       const { requestedAt } = lists.cloud;
       const server = lists.cloud.byID(id.id);
       return server === undefined
@@ -125,13 +158,11 @@ export function locate(node: KubeNode, lists: InstanceLists): Located {
 }
 
 function locateByName(name: string, { cloud, robot }: InstanceLists): Located {
-  const inCloud = cloud?.byName(name);
+  if (cloud === undefined) return unlisted;
+  const inCloud = cloud.byName(name);
   const robots = robot?.byName(name) ?? [];
   const inRobot = robots[0];
-  const requestedAt = Math.min(
-    cloud?.requestedAt ?? Number.POSITIVE_INFINITY,
-    robot?.requestedAt ?? Number.POSITIVE_INFINITY,
-  );
+  const requestedAt = Math.min(cloud.requestedAt, robot?.requestedAt ?? Number.POSITIVE_INFINITY);
   if (robots.length > 1) {
     const numbers = robots.map(server => server.number).join(', ');
     return { kind: 'ambiguous', problem: `Robot servers ${numbers} are all named ${name}` };

@@ -19,6 +19,7 @@ import { reportRefusals } from './refusal.ts';
 import { createCall } from './retry.ts';
 import { createServers, type Servers } from './servers.ts';
 import type { SharedList } from './shared-list.ts';
+import { sinceChange } from './since-change.ts';
 
 export interface HetznerDeps {
   readonly endpoint: string;
@@ -36,6 +37,8 @@ export interface HetznerDeps {
     /** Each call of a function of the API, such as `cloud.addRoute`. */
     readonly onOperation: (name: string) => void;
     readonly onActions: (inFlight: number) => void;
+    /** The token that was good is refused now, or (undefined) accepted again. */
+    readonly onToken?: (refusal: unknown) => void;
   };
 }
 
@@ -43,6 +46,8 @@ export interface HetznerDeps {
 export interface Hetzner {
   readonly cloud: Cloud;
   readonly servers: Servers;
+  /** Monotonic ms since which the present token is in use; -Infinity while it never changed. */
+  readonly tokenSince: () => number;
   readonly loadBalancers: LoadBalancers;
   readonly loadBalancerSnapshot: LoadBalancerSnapshot;
   readonly loadBalancerTypes: LoadBalancerTypes;
@@ -52,23 +57,25 @@ export interface Hetzner {
 }
 
 export function createHetzner({ hooks, clock, logger, token, ...options }: HetznerDeps): Hetzner {
+  const secret = sinceChange(token, text => text, clock);
   const budget = createBudget({ clock, logger, onChange: hooks.onBudget });
   const http = createHetznerHTTP({
     ...options,
-    credentials: () => bearer(token()),
+    credentials: () => bearer(secret.read()),
     clock,
     logger,
     onRequest: hooks.onRequest,
     onInFlight: hooks.onInFlight,
     onHeaders: budget.observe,
   });
-  const call = reportRefusals(createCall({ http, budget }), logger);
+  const call = reportRefusals(createCall({ http, budget }), logger, hooks.onToken);
   const cloud = counted('cloud', createCloud({ call }), hooks.onOperation);
   const loadBalancers = counted('loadBalancers', createLoadBalancerAPI({ call }), hooks.onOperation);
   const actions = createActions({ cloud, clock });
   let waiting = 0;
   return {
     cloud,
+    tokenSince: secret.since,
     servers: createServers({ cloud, clock, onLookup: hooks.onLookup }),
     loadBalancers,
     loadBalancerSnapshot: createLoadBalancerSnapshot({ api: loadBalancers, clock }),

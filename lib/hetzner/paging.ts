@@ -21,7 +21,8 @@ const readings = 3;
 /**
  * All pages of a list, or an error: a list of which a part is missing must never be taken for the whole (BUG-015).
  * One page leads to the next by `meta.pagination.next_page` only. An item that shows up twice counts once, as it was
- * read last. When entries vanish between two pages, later ones move forward and are missed: then all is read again.
+ * read last. When entries vanish between two pages, later ones move forward and are missed: then all is read again, as
+ * when there are fewer items than Hetzner counts.
  */
 export const listAll = async <T extends { readonly id: number }>(
   call: Call,
@@ -32,7 +33,7 @@ export const listAll = async <T extends { readonly id: number }>(
     const items = await readPages(call, request, o);
     if (items !== undefined) return items;
   }
-  throw untrusted('GET', request.path, 'entries vanished each time the list was read');
+  throw untrusted('GET', request.path, 'entries were missing each time the list was read');
 };
 
 const readPages = async <T extends { readonly id: number }>(
@@ -52,7 +53,7 @@ const readPages = async <T extends { readonly id: number }>(
     const { next, entries } = paginationOf(answer);
     if (page > 1 && entries !== undefined && entries < total) return undefined;
     total = entries ?? total;
-    if (next === undefined) return [...items.values()];
+    if (next === undefined) return entries !== undefined && items.size < entries ? undefined : [...items.values()];
     if (next <= page) throw untrusted('GET', path, `page ${page} names ${next} as the next page`);
     page = next;
   }

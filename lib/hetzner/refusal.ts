@@ -7,7 +7,7 @@ import type { Call } from './retry.ts';
  * too, but where the failure shows. Reads and writes apart, as a token may be good for reading only. At the start it is
  * silent: a wrong token ends the process with a message of its own.
  */
-export const reportRefusals = (call: Call, logger: Logger): Call => {
+export const reportRefusals = (call: Call, logger: Logger, onChange?: (refusal: unknown) => void): Call => {
   const setting = 'HCLOUD_TOKEN';
   const refused = new Set<boolean>();
   let accepted = false;
@@ -16,12 +16,16 @@ export const reportRefusals = (call: Call, logger: Logger): Call => {
     try {
       const answer = await call(request, o);
       accepted = true;
-      if (refused.delete(reads)) logger.info('Got the token accepted by Hetzner again', { setting });
+      if (refused.delete(reads)) {
+        logger.info('Got the token accepted by Hetzner again', { setting });
+        if (refused.size === 0) onChange?.(undefined);
+      }
       return answer;
     } catch (err) {
       if (accepted && classOf(err) === 'unauthorized' && !refused.has(reads)) {
         refused.add(reads);
         logger.error('Had the token refused by Hetzner', { setting, err });
+        onChange?.(err);
       }
       throw err;
     }

@@ -17,6 +17,8 @@ export interface RobotGateOptions {
   readonly rateLimitWaitTime?: number | undefined;
   /** Robot refused the login; nothing is sent for the next `pause` ms unless the login changes. */
   readonly onLoginRefused?: ((err: HetznerError, pause: number) => void) | undefined;
+  /** Robot accepted a login after it had refused one. */
+  readonly onLoginAccepted?: (() => void) | undefined;
 }
 
 /** Decides whether a call may be sent to Robot, which punishes harder than the Cloud API does. */
@@ -114,6 +116,7 @@ export const createRobotGate = (options: RobotGateOptions): RobotGate => {
     if (accepted && refused !== undefined) {
       refused = undefined;
       logger.info('Logged in to Robot again');
+      options.onLoginAccepted?.();
     }
     if (err === undefined || classOf(err) !== 'rateLimited') return;
     const after = rateLimitWaitTime ?? waitOf(err);

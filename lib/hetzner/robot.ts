@@ -16,6 +16,7 @@ import {
   type RobotServerList,
 } from './robot-server.ts';
 import { createSharedList, type SharedList } from './shared-list.ts';
+import { sinceChange } from './since-change.ts';
 import type { CallOptions } from './types.ts';
 
 export interface RobotOptions {
@@ -39,6 +40,7 @@ export interface RobotOptions {
   readonly onRequest?: HetznerHTTPOptions['onRequest'];
   readonly onLookup?: (hit: boolean) => void;
   readonly onLoginRefused?: RobotGateOptions['onLoginRefused'];
+  readonly onLoginAccepted?: RobotGateOptions['onLoginAccepted'];
 }
 
 /** All dedicated servers of the account. While Robot must not be asked, only lists that are there already are given. */
@@ -55,19 +57,25 @@ export interface RobotServers extends SharedList<RobotServerList> {
 /** The Robot web service, as far as it is used. Everything rejects with a HetznerError or the signal's reason. */
 export interface Robot {
   readonly servers: RobotServers;
+  /** False only when Robot says that there is no such server. */
+  hasServer(number: number, o: CallOptions): Promise<boolean>;
+  /** Monotonic ms since which the present login is in use; -Infinity while it never changed. */
+  readonly loginSince: () => number;
   /** True only when Robot says so; false also for models that cannot tell. */
   isShutOff(number: number, o: CallOptions): Promise<boolean>;
 }
 
 /** No retries: they would count against quota and logins, and whoever asks comes again. */
 export const createRobot = (options: RobotOptions): Robot => {
-  const { login, clock, logger, cacheTimeout = 300_000, minInterval = 20_000 } = options;
+  const { clock, logger, cacheTimeout = 300_000, minInterval = 20_000 } = options;
+  const login = sinceChange(options.login, ({ user, password }) => `${user}:${password}`, clock);
   const gate = createRobotGate({
-    login,
+    login: login.read,
     clock,
     logger,
     rateLimitWaitTime: options.rateLimitWaitTime,
     onLoginRefused: options.onLoginRefused,
+    onLoginAccepted: options.onLoginAccepted,
   });
   let current: RobotLogin = { user: '', password: '' };
   const http = createHetznerHTTP({
@@ -126,6 +134,17 @@ export const createRobot = (options: RobotOptions): Robot => {
         return select(await recent(o)) ?? select(await notBefore(startedAt, o));
       },
     },
+    hasServer: async (number, o) => {
+      const path = `/server/${number}`;
+      try {
+        const answer = await get('server', path, o);
+        return decoded('GET', path, json => decodeRobotServers([json]), answer, 'robot').length === 1;
+      } catch (err) {
+        if (isNotFound(err)) return false;
+        throw err;
+      }
+    },
+    loginSince: login.since,
     isShutOff: async (number, o) => {
       const path = `/reset/${number}`;
       try {

@@ -58,6 +58,11 @@ export const metricDefinitions = {
     'method',
     'code',
   ]),
+  credentialsRefused: gauge(
+    'hcloud_reactive_credentials_refused',
+    '1 while Hetzner refuses the token (cloud) or the login (robot), else 0',
+    ['api'],
+  ),
   routeSyncs: counter('route_controller_route_sync_total', 'Reconciliations of routes', []),
   taintRemovalDelay: histogram(
     'node_controller_cloud_provider_taint_removal_delay_seconds',

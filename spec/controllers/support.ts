@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { ControllerHooks } from '../../lib/controllers/controller.ts';
+import type { CloudInstances } from '../../lib/controllers/instances.ts';
 import { createServers, type Servers } from '../../lib/hetzner/servers.ts';
 import type { CallOptions, Server } from '../../lib/hetzner/types.ts';
 import type { EventTarget } from '../../lib/kubernetes/events.ts';
@@ -75,6 +76,11 @@ export const project = (t: TestContext, initial: readonly Server[] = []) => {
     takes: 0,
     failWith: undefined as unknown,
     lists,
+    /** Servers that exist though the list lacks them. */
+    existing: [] as readonly number[],
+    /** Single servers that were asked for. */
+    asked: [] as number[],
+    tokenSince: Number.NEGATIVE_INFINITY,
   };
   const cloud = {
     listServers: async ({ signal }: CallOptions) => {
@@ -87,7 +93,18 @@ export const project = (t: TestContext, initial: readonly Server[] = []) => {
     },
   };
   const servers: Servers = createServers({ cloud, clock: virtualClock, errorHoldOff: () => 1_000 });
-  return { time, servers, state };
+  const instances: CloudInstances = {
+    servers,
+    tokenSince: () => state.tokenSince,
+    cloud: {
+      hasServer: async id => {
+        state.asked.push(id);
+        if (state.failWith !== undefined) throw state.failWith;
+        return state.existing.includes(id);
+      },
+    },
+  };
+  return { time, servers, instances, state };
 };
 
 export interface Told {

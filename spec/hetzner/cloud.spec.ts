@@ -127,10 +127,20 @@ describe('the list of servers', () => {
     assert.equal(received.length, 4);
   });
 
+  it('BUG-015: is read again when it holds fewer servers than Hetzner counts, and is an error when it stays so', async t => {
+    const [hole, whole] = [page(servers(2, 3), null, 3), page(servers(1, 3), null, 3)];
+    const { cloud } = await setUp(t, inTurn(hole, whole));
+    assert.equal((await cloud.listServers(calling())).length, 3);
+    const broken = await setUp(t, inTurn(hole, hole, hole, hole));
+    assert.equal((await failure(broken.cloud.listServers(calling()))).code, 'invalid_response');
+    const cut = await setUp(t, inTurn(...Array.from({ length: 4 }, () => page(servers(1, 50), null, 60))));
+    assert.equal((await failure(cut.cloud.listServers(calling()))).code, 'invalid_response');
+  });
+
   it('is an error when it shrinks each time it is read', async t => {
     const shrinking = [page(servers(1, 50), 2, 60), page(servers(52, 60), null, 59)];
     const { cloud } = await setUp(t, inTurn(...shrinking, ...shrinking, ...shrinking, ...shrinking));
-    assert.match((await failure(cloud.listServers(calling()))).message, /vanished/);
+    assert.match((await failure(cloud.listServers(calling()))).message, /were missing each time/);
   });
 
   it('BUG-070: fails after its time-outs when the API hangs', async t => {

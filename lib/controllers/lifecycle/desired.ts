@@ -1,52 +1,44 @@
-import type { Evidence, MachineState } from './evidence.ts';
-
-export interface Observation {
-  readonly state: MachineState;
-  /** clock.monotonic() at which the answer was requested. */
-  readonly requestedAt: number;
-  /**
-   * True when the same answer holds a machine of another node of the cluster. An answer with none of them may be about
-   * another project (a wrong token), so it takes far longer to be believed.
-   */
-  readonly witnessed: boolean;
-}
+import { type Evidence, missingWith, type Observation } from './evidence.ts';
 
 /**
  * What should become of a node that is not ready:
  * - `keep`: its machine is there, nothing more is known.
  * - `tainted`: its machine is switched off.
  * - `confirm`: its machine is missing, which an answer requested not before `notBefore` has to say again.
+ * - `verify`: its machine is missing from answers that hold no other machine of the cluster; it must be asked for itself.
  * - `gone`: its machine does not exist.
  */
 export type DesiredNode =
-  | { readonly kind: 'keep' | 'tainted' | 'gone' }
+  | { readonly kind: 'keep' | 'tainted' | 'verify' | 'gone' }
   | { readonly kind: 'confirm'; readonly notBefore: number };
 
-/** Least ms between the two answers that must lack the machine of a node before it is deleted. */
-export interface DeletionRules {
-  readonly confirmAfter: number;
-  readonly confirmUnwitnessedAfter: number;
-}
-
-/** A node with a provider ID of ours. */
-export const knownMachine: DeletionRules = { confirmAfter: 5_000, confirmUnwitnessedAfter: 600_000 };
-/** A node that was never tied to a machine: its name is all there is to go by. */
-export const unknownMachine: DeletionRules = { confirmAfter: 60_000, confirmUnwitnessedAfter: 600_000 };
+/** Least ms between two witnessed answers that lack the machine of a node with a provider ID of ours. */
+export const knownMachine = 5_000;
+/** The same for a node that was never tied to a machine: its name is all there is to go by. */
+export const unknownMachine = 60_000;
+/** The same for answers without a witness. */
+const unwitnessed = 600_000;
+/** Answers that cannot be believed are asked for again after this, in ms: at first, and once nobody mends it. */
+const doubtAgain = 60_000;
+const longDoubtAgain = 600_000;
 
 /**
  * Decides on a node that is not ready (design rule 3.7). An answer from before the node turned so decides nothing: the
- * machine may have been switched off or deleted since.
+ * machine may have been switched off or deleted since. One that cannot be believed never deletes.
  */
-export function desiredNode(evidence: Evidence, observed: Observation, rules: DeletionRules): DesiredNode {
-  const { state, requestedAt, witnessed } = observed;
+export function desiredNode(evidence: Evidence, observed: Observation, confirmAfter: number): DesiredNode {
+  const { state, requestedAt, trust } = observed;
   if (state === 'running') return { kind: 'keep' };
   if (requestedAt < evidence.notReadyAt) return { kind: 'confirm', notBefore: evidence.notReadyAt };
   if (state === 'off') return { kind: 'tainted' };
-  const wait = witnessed ? rules.confirmAfter : rules.confirmUnwitnessedAfter;
-  const notBefore = (evidence.missingSince ?? requestedAt) + wait;
-  return evidence.missingSince !== undefined && requestedAt >= notBefore
-    ? { kind: 'gone' }
-    : { kind: 'confirm', notBefore };
+  const since = missingWith(evidence, observed)?.since ?? requestedAt;
+  if (trust === 'none') {
+    const again = requestedAt - since < unwitnessed ? doubtAgain : longDoubtAgain;
+    return { kind: 'confirm', notBefore: requestedAt + again };
+  }
+  const notBefore = since + (trust === 'witnessed' ? confirmAfter : unwitnessed);
+  if (requestedAt < notBefore) return { kind: 'confirm', notBefore };
+  return { kind: trust === 'witnessed' ? 'gone' : 'verify' };
 }
 
 /** ms until a node whose machine is there is looked at again: 10 s at first, a minute after two minutes. */

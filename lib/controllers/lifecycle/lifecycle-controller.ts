@@ -1,4 +1,5 @@
-import type { Observable } from 'rxjs';
+import { defer, ignoreElements, merge, type Observable, tap } from 'rxjs';
+import { parseProviderID } from '../../hetzner/provider-id.ts';
 import type { CallOptions } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -10,15 +11,15 @@ import type { Clock } from '../../streams/clock.ts';
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
-import { type Instances, type Located, locate } from '../instances.ts';
+import { type InstanceLists, type Instances, isOurs, type Located, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
-import { nodeTarget } from '../node-target.ts';
 import { applyLifecycle } from './apply.ts';
 import { desiredNode, knownMachine, lookAgainAfter, unknownMachine } from './desired.ts';
-import { addObservation, type Evidence, type MachineState, newEvidence } from './evidence.ts';
+import { addObservation, type Evidence, foundAgain, newEvidence, type Observation } from './evidence.ts';
 import { isReady, type LifecycleChange, planNotReady, planReady } from './plan.ts';
+import { createReports, remindAfter } from './reports.ts';
 import { lifecycleTriggers } from './triggers.ts';
-import { isWitnessed } from './witness.ts';
+import { createWitness } from './witness.ts';
 
 export interface LifecycleControllerDeps {
   readonly nodes: Store<KubeNode>;
@@ -34,8 +35,6 @@ export interface LifecycleControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
-/** A node that is left alone is spoken of again after this, in ms. */
-const remindAfter = 3_600_000;
 /** A node that was never tied to a machine is left alone for this long after it was first seen, in ms. */
 const unknownGrace = 600_000;
 /** A deletion that has to wait for long is looked into every so often, in ms: the answers may become clearer. */
@@ -46,18 +45,23 @@ const conflictRetries = 5;
 
 /** Taints nodes whose machine is switched off, and deletes those whose machine no longer exists. */
 export function lifecycleController(deps: LifecycleControllerDeps): Observable<Run> {
-  const { nodes, instances, client, events, clock } = deps;
+  const { nodes, instances, client, clock } = deps;
+  /** Of nodes that are not ready. */
   const book = new Map<string, Evidence>();
+  const reports = createReports(deps.events, clock);
+  const witness = createWitness(nodes.list, instances.credentialsSince);
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
     const node = nodes.get(run.key);
-    if (node === undefined || node.deleting) {
-      book.delete(run.key);
-      return done;
-    }
-    if (isReady(node)) {
-      book.delete(run.key);
-      return apply(node, planReady(node), done, run);
+    if (node === undefined || node.deleting) return done;
+    if (isReady(node)) return apply(node, planReady(node), done, run);
+    if (!isOurs(node, instances.robotEnabled)) {
+      const located = locate(node, instances.latest());
+      // Of one that waits for its initialisation the node controller speaks.
+      if (located.kind === 'foreign' && !isUninitialized(node)) {
+        reports.leftAlone(node, 'UnknownProviderIDPrefix', located.problem, run);
+      }
+      return again(remindAfter);
     }
     const grace = graceOf(node);
     if (grace > 0) return Number.isFinite(grace) ? again(grace) : done;
@@ -73,33 +77,52 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
   };
 
   async function reconcileNotReady(node: KubeNode, run: Reconcile): Promise<Outcome> {
-    const before = evidenceOf(node);
-    const early = (before.confirmAt ?? 0) - clock.monotonic();
+    const early = (evidenceOf(node).confirmAt ?? 0) - clock.monotonic();
     if (early > 0) return again(Math.ceil(early));
-    const needed = neededBy(before);
+    const needed = neededBy(evidenceOf(node));
     const pause = pauseBefore(needed);
     if (pause > 0) return again(pause);
 
     const o: CallOptions = { priority: 'initialise', signal: run.signal };
     const lists = await instances.read(node, needed, o);
     const located = locate(node, lists);
-    if (located.kind === 'foreign' || located.kind === 'ambiguous') return leaveAlone(node, located.problem, run);
-    const state = await stateOf(located, o);
-    const witnessed = isWitnessed(node, nodes.list(), lists);
-    const observed = { state, requestedAt: located.requestedAt, witnessed };
+    if (!('requestedAt' in located)) {
+      reports.leftAlone(node, 'InstanceLookupFailed', located.problem, run);
+      return again(remindAfter);
+    }
+    const observed = await observe(node, located, lists, o);
+    if (hasMovedOn(node)) return done;
+
+    const before = evidenceOf(node);
     const desired = desiredNode(before, observed, node.providerID === '' ? unknownMachine : knownMachine);
     const now = clock.monotonic();
-    const confirmAt = desired.kind === 'confirm' ? Math.min(desired.notBefore, now + confirmEvery) : undefined;
+    const confirmAt = desired.kind === 'confirm' ? nextConfirm(desired.notBefore, observed, now) : undefined;
     const evidence = addObservation(before, observed, now, confirmAt);
     book.set(node.name, evidence);
-
-    if (confirmAt !== undefined) {
-      if (located.kind === 'missing') warnBeforeDeletion(node, located, witnessed);
-      return again(Math.max(1, Math.ceil(confirmAt - now)));
-    }
+    if (located.kind === 'missing') announce(node, located, observed, run);
+    if (confirmAt !== undefined) return again(Math.max(1, Math.ceil(confirmAt - now)));
+    if (desired.kind === 'verify') return verify(node, located, run, o);
     const later = desired.kind === 'gone' ? done : again(lookAgainAfter(evidence, now));
     return apply(node, planNotReady(node, desired), later, run);
   }
+
+  const observe = async (
+    node: KubeNode,
+    located: Located & { readonly requestedAt: number },
+    lists: InstanceLists,
+    o: CallOptions,
+  ): Promise<Observation> => {
+    const trust = witness.trust(node, lists);
+    if (located.kind !== 'found') return { state: 'missing', requestedAt: located.requestedAt, trust };
+    const { isOff, requestedAt } = await instances.power(located.machine, located.requestedAt, o);
+    return { state: isOff ? 'off' : 'running', requestedAt, trust };
+  };
+
+  /** True when the node is no more what the answer was asked for; a trigger of its own is on the way then. */
+  const hasMovedOn = ({ name, uid, providerID }: KubeNode): boolean => {
+    const node = nodes.get(name);
+    return node?.uid !== uid || node.providerID !== providerID || node.deleting || isReady(node);
+  };
 
   const evidenceOf = (node: KubeNode): Evidence => {
     const known = book.get(node.name);
@@ -123,32 +146,32 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
     return newest >= needed ? 0 : Math.max(0, Math.ceil(newest + deps.monitorPeriod - clock.monotonic()));
   };
 
-  const stateOf = async (located: Located, o: CallOptions): Promise<MachineState> => {
-    if (located.kind !== 'found') return 'missing';
-    return (await instances.isOff(located.machine, o)) ? 'off' : 'running';
+  /** What takes long is looked into in between, unless it cannot be believed anyway. */
+  const nextConfirm = (notBefore: number, { trust }: Observation, now: number): number =>
+    trust === 'none' ? notBefore : Math.min(notBefore, now + confirmEvery);
+
+  /** Deletions in the ordinary way need no warning. */
+  const announce = (
+    node: KubeNode,
+    { problem, renamed }: Located & { readonly kind: 'missing' },
+    { trust }: Observation,
+    run: Reconcile,
+  ): void => {
+    if (trust !== 'witnessed' || renamed || node.providerID === '') reports.doubtful(node, problem, trust, run);
   };
 
-  /** A deletion that rests on little is announced, so that somebody can step in. */
-  function warnBeforeDeletion(
-    node: KubeNode,
-    { problem, renamed }: Located & { kind: 'missing' },
-    witnessed: boolean,
-  ): void {
-    if (witnessed && !renamed && node.providerID !== '') return;
-    const doubt = witnessed ? '' : ' (no other server of this cluster is in the answer either: check the token)';
-    const message = `The node will be deleted if this stays so: ${problem}${doubt}`;
-    events.event(nodeTarget(node), 'Warning', 'PossibleNodeDeletion', message);
-  }
-
-  function leaveAlone(node: KubeNode, problem: string, { log }: Reconcile): Outcome {
-    events.event(
-      nodeTarget(node),
-      'Warning',
-      'UnknownProviderIDPrefix',
-      `Left node alone while it is not ready: ${problem}`,
-    );
-    log.warn('Left node alone', { node: node.name, providerID: node.providerID, err: problem });
-    return again(remindAfter);
+  /** Asks for the machine itself, where lists without any machine of the cluster lack it. */
+  async function verify(node: KubeNode, located: Located, run: Reconcile, o: CallOptions): Promise<Outcome> {
+    const id = parseProviderID(node.providerID);
+    if ((id.kind !== 'cloud' && id.kind !== 'robot') || located.kind !== 'missing') return done;
+    const requestedAt = clock.monotonic();
+    const exists = await instances.exists(id, o);
+    if (hasMovedOn(node)) return done;
+    if (!exists && requestedAt >= instances.credentialsSince(id.kind))
+      return apply(node, { kind: 'delete' }, done, run);
+    reports.contradicted(node, located.problem, run);
+    book.set(node.name, { ...foundAgain(evidenceOf(node)), confirmAt: clock.monotonic() + confirmEvery });
+    return again(confirmEvery);
   }
 
   async function apply(
@@ -158,33 +181,42 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
     run: Reconcile,
   ): Promise<Outcome> {
     if (change === undefined) return later;
-    const about = { node: node.name, providerID: node.providerID };
     try {
-      if (change.kind === 'delete') {
-        events.event(
-          nodeTarget(node),
-          'Normal',
-          'DeletingNode',
-          'Deleting the node, as its server does not exist at Hetzner',
-        );
-      }
+      if (change.kind === 'delete') reports.deleting(node);
       await applyLifecycle(client, node, change, run.signal);
     } catch (err) {
       if (isNotFound(err)) return done;
       if (isConflict(err)) return failed(err, run.attempt < conflictRetries ? conflictRetry : undefined);
-      if (change.kind === 'delete') {
-        const text = err instanceof Error ? err.message : String(err);
-        events.event(nodeTarget(node), 'Warning', 'DeletingNodeFailed', `Could not delete the node: ${text}`);
-      }
+      if (change.kind === 'delete') reports.deletingFailed(node, err);
       return failed(err);
     }
-    run.log.info(messages[change.kind], about);
+    reports.changed(node, change, run);
     return later;
   }
 
+  /** Subscribed to before the triggers, so that a run finds what it was triggered by. */
+  const nodes$ = defer(() => nodes.watch()).pipe(
+    tap(({ type, object }) => {
+      if (type !== 'deleted' && !isReady(object)) return;
+      book.delete(object.name);
+      if (type === 'deleted') reports.forget(object.name);
+    }),
+    ignoreElements(),
+  );
+  const lists$ = instances.changes$.pipe(
+    tap(lists => {
+      witness.observe(lists);
+      for (const [name, evidence] of book) {
+        const node = evidence.missing && nodes.get(name);
+        if (node !== undefined && locate(node, lists).kind === 'found') book.set(name, foundAgain(evidence));
+      }
+    }),
+    ignoreElements(),
+  );
+
   return controller({
     name: 'lifecycle',
-    triggers$: lifecycleTriggers({ nodes, lists$: instances.changes$ }),
+    triggers$: merge(nodes$, lists$, lifecycleTriggers({ nodes, lists$: instances.changes$ })),
     reconcile,
     concurrency: 10,
     backoff: deps.backoff,
@@ -192,9 +224,3 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
     hooks: deps.hooks,
   });
 }
-
-const messages = {
-  taint: 'Tainted node as shut down',
-  untaint: 'Removed shutdown taint',
-  delete: 'Deleted node',
-} as const;

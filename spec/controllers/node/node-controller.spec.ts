@@ -34,7 +34,7 @@ const lead = async (t: TestContext, world: World = {}) => {
   const startedAt = Date.now();
   const subscription = nodeController({
     nodes: api.store,
-    instances: createInstances(hetzner.servers, undefined),
+    instances: createInstances(hetzner.instances, undefined, virtualClock),
     client: api.client,
     settings: { family: 'ipv4', zoneLabelEnabled: true, forwardInternalIPs: false, networkID },
     maxAge: 10_000,
