@@ -43,7 +43,7 @@ for (const cutting of [false, true]) {
   it(`loses no event of ten minutes with one each ten seconds, and lists no more, when ${how} (BUG-072)`, async t => {
     const v = virtualApp(t);
     const controller = await routedCluster(v, 2);
-    const [since, before] = [v.now(), await eventsSeen(controller)];
+    const [since, before, runs] = [v.now(), await eventsSeen(controller), controller.runs.length];
     let [labels, cuts] = [0, 0];
     const change = setInterval(() => {
       v.kubernetes.patch(nodePath('w1'), { metadata: { labels: { round: String(labels++) } } });
@@ -61,6 +61,7 @@ for (const cutting of [false, true]) {
     clearInterval(cut);
     assert.equal(labels, 60);
     assert.equal((await eventsSeen(controller)) - before, labels);
+    assert.equal(controller.runs.length, runs, 'a label concerns nobody');
     const { lists, watches } = readsOf(v, controller, since);
     assert.equal(lists, 0);
     assert.ok(watches <= cuts + 2, `${watches} watches, ${cuts} cut`);
