@@ -10,20 +10,33 @@ export interface ApplyDeps {
   readonly networkID: number;
   readonly table: RouteTable;
   readonly pipeline: Pipeline;
+  /** Whether a node claims the destination, asked when the turn of its deletion comes: that may be minutes later. */
+  readonly isClaimed: (destination: string) => boolean;
 }
 
 /**
  * Makes one change real and records it in the table, step by step as the actions end. On any error the table is read
- * again before the next try: what the API did with a change it did not confirm is unknown.
+ * again before the next try: what the API did with a change it did not confirm is unknown. Resolves with false when a
+ * deletion was dropped, because a node claims the destination by now.
  */
-export async function applyRoute(change: RouteChange, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+export async function applyRoute(change: RouteChange, deps: ApplyDeps, signal: AbortSignal): Promise<boolean> {
+  let dropped = false;
+  const unlessClaimed =
+    (step: Step): Step =>
+    async stepSignal => {
+      dropped = deps.isClaimed(change.destination);
+      return dropped ? undefined : step(stepSignal);
+    };
+  const steps = stepsOf(change, deps);
   try {
-    await deps.pipeline.run(stepsOf(change, deps), signal);
+    await deps.pipeline.run(change.kind === 'delete' ? steps.map(unlessClaimed) : steps, signal);
   } catch (err) {
     deps.table.invalidate();
     throw err;
   }
+  if (dropped) return false;
   deps.table.record(change.destination, change.kind === 'delete' ? undefined : change.gateway);
+  return true;
 }
 
 function stepsOf(change: RouteChange, { cloud, networkID }: ApplyDeps): Step[] {

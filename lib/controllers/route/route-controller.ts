@@ -50,7 +50,7 @@ interface Observed extends Pick<DesiredRoutes, 'contested'> {
   readonly desired: DesiredRoute | undefined;
 }
 
-/** A pass reads the network again unless the view of it is younger than this, in ms. */
+/** A pass reads the network and the servers again unless what is known of them is younger than this, in ms. */
 const freshEnough = 60_000;
 
 /** Keeps the pod routes of one network. One key a destination, so that a change that fails is retried alone. */
@@ -64,7 +64,11 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   /** Looks at each destination that is ours or should be. */
   async function reconcilePass({ signal }: Reconcile): Promise<Outcome> {
     if (clock.monotonic() - table.readAt() > freshEnough) table.invalidate();
-    const gateways = await table.load(signal);
+    // Nobody else may have listed the servers for long; what has moved is a trigger of its own.
+    const [gateways] = await Promise.all([
+      table.load(signal),
+      servers.notBefore(clock.monotonic() - freshEnough, { priority: 'refresh', signal }),
+    ]);
     const owned = [...gateways.keys()].filter(destination => isOwned(destination, clusterCIDRs));
     for (const key of new Set([...owned, ...nodes.list().flatMap(routableCIDRs)])) {
       more$.next({ key, reason: 'pass over all routes', priority: -1 });
@@ -73,13 +77,22 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   }
 
   async function reconcileDestination(run: Reconcile): Promise<Outcome> {
+    crowdedOut.delete(run.key);
     const gateways = await table.load(run.signal);
     const { desired, contested } = await observe(run, gateways);
+    const outcome = await (desired?.kind === 'hold' ? holdBack(desired, run) : converge(desired, gateways, run));
     for (const claim of contested) {
       report.contested(claim);
       await writeCondition(claim.node, run, 'unavailable');
     }
-    if (desired?.kind === 'hold') return holdBack(desired, run);
+    return outcome;
+  }
+
+  async function converge(
+    desired: Extract<DesiredRoute, { kind: 'route' }> | undefined,
+    gateways: ReadonlyMap<string, string>,
+    run: Reconcile,
+  ): Promise<Outcome> {
     const change = planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs);
     if (change !== undefined) {
       if (change.kind !== 'delete' && !isOwned(change.destination, clusterCIDRs)) report.outsideClusterCIDR(change);
@@ -106,7 +119,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     const desired = routes.byDestination.get(run.key);
     if (desired?.kind === 'hold' && run.attempt > 0) {
       // A retry wants to know more than the run before it; runs of about the same time share one list.
-      routes = await desiredBy(clock.monotonic() - backoff(0) / 2);
+      routes = await desiredBy(clock.monotonic() - backoff(run.attempt - 1) / 2);
     } else if (planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs)?.kind === 'replace') {
       // A list from before the network was read may hold an address that is no longer the server's.
       routes = await desiredBy(table.readAt());
@@ -127,10 +140,10 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
 
   async function makeChange(change: RouteChange, { log, signal }: Reconcile): Promise<void> {
     const startedAt = clock.monotonic();
-    await applyRoute(change, deps, signal);
+    const isClaimed = (d: string): boolean => claimantsOf(d).length > 0;
+    if (!(await applyRoute(change, { ...deps, isClaimed }, signal))) return;
     const { destination, gateway } = change;
     const fields = { networkID, destination, gateway, durationMs: Math.round(clock.monotonic() - startedAt) };
-    crowdedOut.delete(destination);
     if (change.kind === 'create') {
       log.info('Created route', { node: change.node, ...fields });
     } else if (change.kind === 'replace') {
@@ -145,7 +158,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (run.signal.aborted || change.kind === 'delete') return failed(err);
     const noRoom = report.notCreated(change, err) === 'noRoom';
     if (noRoom) crowdedOut.add(change.destination);
-    await writeCondition(change.node, run, 'unavailable');
+    await markUnavailable(change.node, run);
     return failed(err, noRoom ? limitRetry : undefined);
   }
 
@@ -153,9 +166,15 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   async function holdBack(desired: DesiredRoute & { kind: 'hold' }, run: Reconcile): Promise<Outcome> {
     if (desired.problem !== 'notAttached') return done;
     const err = report.notAttached(run.key, desired.node);
-    await writeCondition(desired.node, run, 'unavailable');
+    await markUnavailable(desired.node, run);
     return failed(err);
   }
+
+  /** After a failure, which is what the run ends with whether or not the condition can be written. */
+  const markUnavailable = (name: string, run: Reconcile): Promise<void> =>
+    writeCondition(name, run, 'unavailable').catch(err => {
+      if (!run.signal.aborted) run.log.warn('Failed to mark node network unavailable', { node: name, err });
+    });
 
   /**
    * Brings NetworkUnavailable in step with what the network holds; no write where it says so already. Unavailable is
