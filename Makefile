@@ -30,7 +30,7 @@ types: $(MODULES)
 	@$(BIN)/tsc --noEmit -p .
 
 unit: $(MODULES)
-	@$(NODE) --test 'spec/{streams,kubernetes,hetzner,controllers,settings,observability,simulator,support}/**/*.spec.ts'
+	@$(NODE) --test 'spec/*.spec.ts' 'spec/{streams,kubernetes,hetzner,controllers,settings,observability,simulator,support}/**/*.spec.ts'
 
 scale: $(MODULES) ## specs with numbers too large for `check`
 	@$(NODE) --test 'spec/scale/**/*.spec.ts'

@@ -65,6 +65,12 @@ describe('a pod CIDR that two nodes claim', () => {
     assert.equal(ownerOf([claim(1), claim(2), claim(3)], '10.0.1.3'), 'w3, w2 lost to w1, w1 lost to w3');
   });
 
+  it('goes to the older by its age, not by its name, and stays with it where both are of one machine', () => {
+    assert.equal(ownerOf([claim(1, { creationTimestamp: 9 }), claim(2)]), 'w2, w1 lost to w2');
+    const same = claim(2, { providerID: 'hcloud://1' });
+    assert.equal(ownerOf([claim(1), same], '10.0.1.1'), 'w1, w2 lost to w1');
+  });
+
   it('goes by name where both are of the same second', () => {
     assert.equal(
       ownerOf([claim(2, { creationTimestamp: 5 }), claim(1, { creationTimestamp: 5 })]),

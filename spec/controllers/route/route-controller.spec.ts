@@ -8,6 +8,7 @@ import { routeController } from '../../../lib/controllers/route/route-controller
 import { createRouteTable } from '../../../lib/controllers/route/route-table.ts';
 import { classOf } from '../../../lib/hetzner/errors.ts';
 import type { Action, Network, Route, Server } from '../../../lib/hetzner/types.ts';
+import { KubeError } from '../../../lib/kubernetes/errors.ts';
 import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { fromAbortable } from '../../../lib/streams/from-abortable.ts';
 import { hetznerError, virtualClock } from '../../hetzner/support.ts';
@@ -382,12 +383,29 @@ describe('the route controller', () => {
   });
 
   it('leaves the condition alone until there is a pod CIDR, and says available only when all routes are there', async t => {
-    const w = await lead(t, { servers: [server(1)], nodes: [routedNode(1, { podCIDRs: [] })] });
+    const w = await lead(t, {
+      servers: [server(1)],
+      nodes: [routedNode(1, { podCIDRs: [] })],
+      takes: 500,
+      serial: true,
+    });
     assert.deepEqual(w.conditions, []);
     w.nodes.put(routedNode(1, { podCIDRs: ['10.244.1.0/24', '2001:db8::/64', '10.244.11.0/24'] }));
-    await w.time.advance(100, 10);
+    await w.time.advance(3_000, 10);
     assert.equal(w.network.size, 2);
     assert.deepEqual(w.conditions, ['w1 False RouteCreated']);
+  });
+
+  it('takes a condition it cannot write for settled where the node is gone or is another one now', async t => {
+    for (const status of [404, 409]) {
+      const w = await lead(t, { servers: [server(1)] });
+      w.trouble.patch = new KubeError({ status, reason: status === 404 ? 'NotFound' : 'Conflict', message: 'no' });
+      w.nodes.put(routedNode(1));
+      await w.time.advance(60_000, 1_000);
+      assert.equal(w.conditions.length, 1);
+      assert.deepEqual(w.messages('warn'), []);
+      t.mock.timers.reset();
+    }
   });
 
   it('warns on the node of a pod CIDR outside of the cluster CIDR, and never takes its route (BUG-022)', async t => {
