@@ -70,7 +70,7 @@ const exceptions: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^lib\/controllers\//, /^lib\/observability\/reconcile-id\.ts$/],
   // Annotations are written as flags are.
   [/^lib\/controllers\//, /^lib\/settings\/(go-values|nearest)\.ts$/],
-  [/^lib\/simulator\/demo/, /^lib\/(fatal-error|version)\.ts$/],
+  [/^lib\/simulator\/demo/, /^lib\/(fatal-error|runtime-flags|version)\.ts$/],
   // Specs and the demo change the simulated project in the words of the client. What serves its API shares none of them.
   [/^lib\/simulator\/hetzner\/by-hand\//, /^lib\/hetzner\/(types|lb-types|lb-decode|lb-encode)\.ts$/],
 ];

@@ -55,6 +55,8 @@ export interface NodeControllerDeps {
 const remindAfter = 3_600_000;
 /** A list younger than this serves those who look for news, in ms. */
 const justNow = 5_000;
+/** Least ms between two lists made for nodes that a list from before does not know. */
+const lookEvery = 10_000;
 /** A node somebody else wrote at the same moment is tried again after this, in ms, a few times. */
 const conflictRetry = 200;
 const conflictRetries = 5;
@@ -64,6 +66,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   const { nodes, instances, client, settings, events, clock, logger } = deps;
   const predecessors = createPredecessors(clock);
   const ownWrites = createOwnWrites<KubeNode>();
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const isWaiting = (name: string): boolean => {
     const node = nodes.get(name);
     return node !== undefined && isUninitialized(node) && !node.deleting;
@@ -86,6 +89,10 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     if (stored === undefined || stored.deleting) return done;
     const node = ownWrites.latest(stored);
     const located = await find(node, run.signal);
+    if (located === undefined) {
+      unresolved.add(node.name);
+      return again(lookEvery + justNow);
+    }
     switch (located.kind) {
       case 'foreign':
         return leaveAlone(node, located.problem, run);
@@ -99,14 +106,23 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     }
   }
 
-  /** Bad news from a list that is older than the node is no news: the server, or its attachment, may be newer. */
-  async function find(node: KubeNode, signal: AbortSignal): Promise<Located> {
+  /**
+   * Bad news from a list that is older than the node is no news: the server, or its attachment, may be newer. However
+   * many nodes join that nobody knows, one list in a while is made for that; undefined for those who have to wait.
+   */
+  async function find(node: KubeNode, signal: AbortSignal): Promise<Located | undefined> {
     const o = { priority: 'initialise', signal } as const;
     const located = locate(node, await instances.read(node, neededBy(node), o));
     const observedAt = nodes.observedAt(node.name) ?? 0;
     if (!isUninitialized(node) || !('requestedAt' in located) || located.requestedAt >= observedAt) return located;
     const isGood = located.kind === 'found' && 'node' in desiredNode(node, located.machine, settings);
-    return isGood ? located : locate(node, await instances.read(node, observedAt, o));
+    if (isGood) return located;
+    if (observedAt > lookedAt) {
+      const now = clock.monotonic();
+      if (now - lookedAt < lookEvery) return undefined;
+      lookedAt = now;
+    }
+    return locate(node, await instances.read(node, observedAt, o));
   }
 
   async function bringIntoLine(node: KubeNode, machine: Machine, run: Reconcile): Promise<Outcome> {
