@@ -25,9 +25,12 @@ export interface DesiredRoutes {
   readonly contested: readonly { readonly destination: string; readonly owner: string; readonly node: string }[];
 }
 
-/** The IPv4 pod CIDRs of a node in canonical spelling; IPv6 can't be routed by a private network and is left out. */
+/**
+ * The IPv4 pod CIDRs of a node in canonical spelling; IPv6 can't be routed by a private network and is left out. So is
+ * the whole address space: no node's pods have it, and its route is the way of the user's network to the outside.
+ */
 export const routableCIDRs = (node: KubeNode): string[] => [
-  ...new Set(node.podCIDRs.map(canonicalIPv4CIDR).filter(cidr => cidr !== undefined)),
+  ...new Set(node.podCIDRs.map(canonicalIPv4CIDR).filter(cidr => cidr !== undefined && !cidr.endsWith('/0'))),
 ];
 
 /** The gateway of a node: the primary private address of its Cloud server in the network (alias IPs never count). */

@@ -24,6 +24,7 @@ describe('the destinations of a node', () => {
     const podCIDRs = ['10.244.1.9/24', '2001:db8:244:1::/64', '10.244.1.0/24', 'x', '10.244.7.0/24'];
     assert.deepEqual(routableCIDRs(routedNode(1, { podCIDRs })), ['10.244.1.0/24', '10.244.7.0/24']);
     assert.deepEqual(routableCIDRs(routedNode(1, { podCIDRs: [] })), []);
+    assert.deepEqual(routableCIDRs(routedNode(1, { podCIDRs: ['0.0.0.0/0'] })), []);
   });
 });
 
