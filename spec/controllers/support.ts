@@ -81,6 +81,8 @@ export const project = (t: TestContext, initial: readonly Server[] = []) => {
     /** Single servers that were asked for. */
     asked: [] as number[],
     tokenSince: Number.NEGATIVE_INFINITY,
+    /** A read by somebody else. */
+    read: undefined as unknown as Servers['notBefore'],
   };
   const cloud = {
     listServers: async ({ signal }: CallOptions) => {
@@ -93,6 +95,7 @@ export const project = (t: TestContext, initial: readonly Server[] = []) => {
     },
   };
   const servers: Servers = createServers({ cloud, clock: virtualClock, errorHoldOff: () => 1_000 });
+  state.read = servers.notBefore;
   const instances: CloudInstances = {
     servers,
     tokenSince: () => state.tokenSince,

@@ -57,6 +57,35 @@ const setUp = (t: TestContext, options: Partial<RobotOptions> = {}, fakeOptions:
   };
 };
 
+describe('one Robot server', () => {
+  it('exists unless Robot itself says that it does not', async t => {
+    const { fake, robot, settled, failure, o } = setUp(t);
+    const has = (number: number) => settled(robot.hasServer(number, o), hour);
+    assert.deepEqual([await has(321), await has(322)], [true, false]);
+    for (const fault of [
+      { kind: 'html', status: 502 },
+      { kind: 'error', status: 404, code: 'NOT_FOUND' },
+      { kind: 'rewrite', body: () => ({ server: null }) },
+    ] as const) {
+      const { remove } = fake.faults.add({ ...fault, path: /\/server\/\d/ });
+      assert.equal((await failure(robot.hasServer(321, o))).api, 'robot');
+      remove();
+    }
+  });
+
+  it('is asked for with a login that is known since its change', async t => {
+    const { robot, recent, login, fake, advance, mono, newest } = setUp(t);
+    await recent();
+    assert.equal(robot.loginSince(), Number.NEGATIVE_INFINITY);
+    await advance(minute);
+    login.password = 'another-password-0123456789';
+    fake.robot.setLogin({ user, password: login.password });
+    const at = mono();
+    await newest();
+    assert.equal(robot.loginSince(), at);
+  });
+});
+
 describe('the list of Robot servers', () => {
   it('is read once for all who wait, and serves ordinary reads for the cache time-out', async t => {
     const { robot, recent, advance, settled, lists, o } = setUp(t);
