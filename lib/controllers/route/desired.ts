@@ -29,9 +29,10 @@ export interface DesiredRoutes {
  * The IPv4 pod CIDRs of a node in canonical spelling; IPv6 can't be routed by a private network and is left out. So is
  * the whole address space: no node's pods have it, and its route is the way of the user's network to the outside.
  */
-export const routableCIDRs = (node: KubeNode): string[] => [
-  ...new Set(node.podCIDRs.map(canonicalIPv4CIDR).filter(cidr => cidr !== undefined && !cidr.endsWith('/0'))),
-];
+export const routableCIDRs = (node: KubeNode): string[] => {
+  const cidrs = node.podCIDRs.map(canonicalIPv4CIDR).filter(cidr => cidr !== undefined);
+  return [...new Set(cidrs)].filter(cidr => !cidr.endsWith('/0'));
+};
 
 /** The gateway of a node: the primary private address of its Cloud server in the network (alias IPs never count). */
 export function gatewayOf(
