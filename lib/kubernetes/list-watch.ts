@@ -1,7 +1,7 @@
 import { Observable } from 'rxjs';
 import type { Clock } from '../streams/clock.ts';
 import type { KubeClient } from './client.ts';
-import { isGone } from './errors.ts';
+import { isGone, isUnreachable } from './errors.ts';
 import { readPages } from './list-pages.ts';
 import { lostHistory, type Position } from './position.ts';
 import { defaultRetryRule, type RetryRule, retryDelay } from './retry-delay.ts';
@@ -93,6 +93,12 @@ export const listWatch = <T>(options: ListWatchOptions<T>): Observable<ListWatch
  */
 const proofAge = 3_600_000;
 
+/**
+ * Without a watch that lived for a while since. Counted by kind: an outage says nothing about how the server will answer when
+ * it is back, and the first answers of one that has just started (403, 410, 503) must not cost half a minute.
+ */
+const noFailures = { expired: 0, unreachable: 0, refused: 0 };
+
 const run = async <T>(
   options: ListWatchOptions<T>,
   emit: (event: ListWatchEvent<T>) => void,
@@ -105,9 +111,7 @@ const run = async <T>(
   let position: Position | undefined;
   let trusted = false;
   let provenAt = 0;
-  /** In a row, without a watch that lived for a while. */
-  let failures = 0;
-  let expirations = 0;
+  let failures = noFailures;
 
   const next = async (): Promise<Step> => {
     if (position === undefined) return list(options, emit, signal);
@@ -119,17 +123,17 @@ const run = async <T>(
   while (!signal.aborted) {
     const step = await next();
     if (signal.aborted) return;
-    if (step.healthy) [failures, expirations] = [0, 0];
+    if (step.healthy) failures = noFailures;
     if (step.proven === true) provenAt = clock.monotonic();
     position = step.position;
     trusted = step.trusted;
     if (step.err === undefined) continue;
-    // The first 410 is an ordinary thing (a compaction, a restart of the server), however long we were away; a storm waits.
-    const expired = isGone(step.err);
-    const atOnce = step.decided === true || (expired && expirations === 0);
-    const willRetryIn = atOnce ? 0 : retryDelay(rule, expired ? expirations - 1 : failures, step.err, random);
-    if (expired) expirations += 1;
-    else failures += 1;
+    const kind = isGone(step.err) ? 'expired' : isUnreachable(step.err) ? 'unreachable' : 'refused';
+    const attempt = failures[kind];
+    failures = { ...failures, [kind]: attempt + 1 };
+    // The first 410 is an ordinary thing (a compaction, a restart of the server); only a storm of them waits.
+    const atOnce = step.decided === true || (kind === 'expired' && attempt === 0);
+    const willRetryIn = atOnce ? 0 : retryDelay(rule, kind === 'expired' ? attempt - 1 : attempt, step.err, random);
     emit({ type: 'error', err: step.err, willRetryIn });
     if (willRetryIn > 0) await wait(willRetryIn, signal);
   }

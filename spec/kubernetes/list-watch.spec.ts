@@ -212,6 +212,24 @@ describe('listWatch', () => {
     assert.equal(log.filter(isList).length, 2);
   });
 
+  it('BUG-074: is back soon when a server that was away for long refuses once or twice as it starts', async () => {
+    const { streams } = await start(
+      {
+        list,
+        refuse: (_, nth) => {
+          if (nth > 1 && nth < 22) throw refused();
+          if (nth === 22 || nth === 23)
+            throw new KubeError({ status: 403, reason: 'Forbidden', message: 'RBAC is starting' });
+        },
+      },
+      { random: () => 0.999 },
+    );
+    streams[0]?.fail(refused());
+    await pass(300_000, 250);
+    assert.deepEqual(got.slice(-3), ['error 8000', 'error 1799', 'error 2598']);
+    assert.ok(streams.length >= 2);
+  });
+
   it('backs off in a storm of 410', async () => {
     const { log } = await start({
       list,
