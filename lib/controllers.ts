@@ -85,6 +85,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     settings: settings.loadBalancers,
     rules: settings.loadBalancers,
     networkID,
+    robotEnabled: settings.robot.enabled,
     api: hetzner.loadBalancers,
     snapshot: hetzner.loadBalancerSnapshot,
     types: hetzner.loadBalancerTypes,

@@ -42,6 +42,8 @@ export interface Instances {
   read(node: KubeNode, instant: number, o: CallOptions): Promise<InstanceLists>;
   /** Both lists, that of Cloud requested at or after `instant`, that of Robot as long as its cache lasts. */
   readAll(instant: number, o: CallOptions): Promise<InstanceLists>;
+  /** As `readAll`, but where Robot does not answer its newest list does, however old, or none. */
+  readBest(instant: number, o: CallOptions): Promise<InstanceLists>;
   latest(): InstanceLists;
   readonly changes$: Observable<InstanceLists>;
   /** Whether the machine of that answer is switched off, and when that was asked (Robot tells by a request of its own). */
@@ -87,6 +89,14 @@ export function createInstances(
     },
     readAll: async (instant, o) => {
       const [cloud, robotList] = await Promise.all([servers.notBefore(instant, o), robot?.servers.recent(o)]);
+      return { cloud, robot: robotList };
+    },
+    readBest: async (instant, o) => {
+      const recent = robot?.servers.recent(o).catch(err => {
+        if (o.signal.aborted) throw err;
+        return robot.servers.latest();
+      });
+      const [cloud, robotList] = await Promise.all([servers.notBefore(instant, o), recent]);
       return { cloud, robot: robotList };
     },
     power: async (machine, listedAt, o) => {

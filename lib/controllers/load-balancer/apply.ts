@@ -1,10 +1,12 @@
-import { HetznerError } from '../../hetzner/errors.ts';
-import { targetKey } from '../../hetzner/lb-changes.ts';
-import type { LoadBalancer } from '../../hetzner/lb-types.ts';
+import { ActionError } from '../../hetzner/actions.ts';
+import { classOf, HetznerError } from '../../hetzner/errors.ts';
+import { withoutNetwork, withoutTarget } from '../../hetzner/lb-changes.ts';
+import type { LoadBalancer, TargetBody } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
-import type { CallOptions } from '../../hetzner/types.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Pipeline, Step } from '../route/pipeline.ts';
+import type { Pipeline } from '../route/pipeline.ts';
+import { callOf, changeMessages, detachCall, subjectOf } from './calls.ts';
+import { essentialsOf } from './essentials.ts';
 import { withChange } from './model.ts';
 import type { LoadBalancerChange, LoadBalancerPlan } from './plan.ts';
 
@@ -18,6 +20,8 @@ export interface Applied {
   readonly loadBalancer: LoadBalancer;
   readonly failures: readonly Failure[];
   readonly changes: number;
+  /** Something was found done already, so the load balancer is not what it was taken for. */
+  readonly surprised: boolean;
 }
 
 export interface ApplyDeps {
@@ -30,8 +34,9 @@ export interface ApplyDeps {
 }
 
 /**
- * Makes a plan real, stage by stage. A change that fails doesn't stop the others, but for those that can't succeed
- * without it: private targets need the network, public ones the public interface.
+ * Makes a plan real, stage by stage. A change that fails doesn't stop the others, but for those that can't succeed or
+ * would do harm without it: private targets need the network, public ones the public interface, and the last target
+ * does not go while none could come.
  */
 export async function applyPlan(
   loadBalancer: LoadBalancer,
@@ -39,142 +44,122 @@ export async function applyPlan(
   { api, pipeline, record, log }: ApplyDeps,
   signal: AbortSignal,
 ): Promise<Applied> {
+  const { id } = loadBalancer;
   let present = loadBalancer;
   let changes = 0;
+  let surprised = false;
+  let leaving = 0;
   const failures: Failure[] = [];
-  const applyOne = async (change: LoadBalancerChange): Promise<void> => {
-    if (failures.some(failure => dependsOn(change, failure.change))) return;
+
+  const run = (change: Parameters<typeof callOf>[1]): Promise<void> => pipeline.run([callOf(id, change, api)], signal);
+  const become = (next: LoadBalancer): void => {
+    present = next;
+    record(present);
+  };
+
+  /** Puts back what was taken away for something else that could not be had. */
+  const putBack = async (change: Parameters<typeof callOf>[1]): Promise<void> => {
     try {
-      await run(present.id, change, api, pipeline, signal);
+      await run(change);
+      become(withChange(present, change));
+    } catch (err) {
+      signal.throwIfAborted();
+      log.warn('Could not undo change of load balancer', { loadBalancerID: id, subject: subjectOf(change), err });
+    }
+  };
+
+  const perform = async (change: LoadBalancerChange): Promise<void> => {
+    if (change.kind === 'reattach') {
+      const { network, ip, previousIP } = change;
+      const attach = (address: string) => ({ kind: 'attach', network, ip: address, subnet: undefined }) as const;
+      await pipeline.run([detachCall(id, network, api)], signal);
+      become(withoutNetwork(present, network));
+      try {
+        await run(attach(ip));
+      } catch (err) {
+        signal.throwIfAborted();
+        await putBack(attach(previousIP));
+        throw err;
+      }
+    } else if (change.kind === 'flipTarget') {
+      await run({ kind: 'removeTarget', target: change.previous });
+      become(withoutTarget(present, change.previous));
+      try {
+        await run({ kind: 'addTarget', target: change.target });
+      } catch (err) {
+        signal.throwIfAborted();
+        await putBack({ kind: 'addTarget', target: change.previous });
+        throw err;
+      }
+    } else {
+      await run(change);
+    }
+  };
+
+  const isPointless = (change: LoadBalancerChange): boolean => {
+    const { type, targets, services, privateNets, publicNet } = present;
+    const failed = (kind: LoadBalancerChange['kind']): boolean =>
+      failures.some(failure => failure.change.kind === kind);
+    switch (change.kind) {
+      case 'addTarget':
+        return targets.length >= (type.maxTargets ?? Number.POSITIVE_INFINITY) || !hasWay(change.target);
+      case 'flipTarget':
+        return !hasWay(change.target);
+      case 'addService':
+        return services.length >= (type.maxServices ?? Number.POSITIVE_INFINITY);
+      case 'removeTarget':
+        return (failed('addTarget') || failed('flipTarget')) && targets.length - leaving <= 1;
+      case 'disablePublicInterface':
+        return privateNets.length === 0 || targets.some(target => target.type === 'server' && !target.usePrivateIP);
+      default:
+        return false;
+    }
+    function hasWay(target: TargetBody): boolean {
+      if (target.type === 'ip') return true;
+      return target.usePrivateIP ? privateNets.length > 0 : publicNet.enabled;
+    }
+  };
+
+  const applyOne = async (change: LoadBalancerChange): Promise<void> => {
+    if (failures.length > 0 && isPointless(change)) return;
+    if (change.kind === 'removeTarget') leaving += 1;
+    try {
+      await perform(change);
+      become(withChange(present, change));
     } catch (err) {
       if (signal.aborted) throw err;
       if (!isDoneAlready(change, err)) {
         failures.push({ change, err });
+        await applyEssentials(change, err);
         return;
       }
+      surprised = true;
+      become(withChange(present, change));
+    } finally {
+      if (change.kind === 'removeTarget') leaving -= 1;
     }
-    present = withChange(present, change);
     changes += 1;
-    record(present);
-    log.info(messages[change.kind], { loadBalancerID: present.id, subject: subjectOf(change) });
+    log.info(changeMessages[change.kind], { loadBalancerID: id, subject: subjectOf(change) });
   };
+
+  /** A listener that is refused because of an option would serve nothing, or send traffic to where nothing listens. */
+  const applyEssentials = async (change: LoadBalancerChange, err: unknown): Promise<void> => {
+    if ((change.kind !== 'addService' && change.kind !== 'updateService') || !isInvalid(err)) return;
+    const service = essentialsOf(change.service);
+    if (service !== undefined) await applyOne({ kind: change.kind, service });
+  };
+
   for (const stage of plan.stages) await Promise.all(stage.map(applyOne));
-  return { loadBalancer: present, failures, changes };
+  return { loadBalancer: present, failures, changes, surprised };
 }
 
-const dependsOn = (change: LoadBalancerChange, failed: LoadBalancerChange): boolean => {
-  const isTarget = change.kind === 'addTarget' && change.target.type === 'server';
-  if (!isTarget) return change.kind === 'disablePublicInterface' && failed.kind === 'attach';
-  return change.target.usePrivateIP
-    ? failed.kind === 'attach' || failed.kind === 'reattach'
-    : failed.kind === 'enablePublicInterface';
-};
+/** The words of the refusal, from the answer or from the action. */
+export const codeOf = (err: unknown): string | undefined =>
+  err instanceof HetznerError || err instanceof ActionError ? err.code : undefined;
+
+const isInvalid = (err: unknown): boolean => codeOf(err) === 'invalid_input' && classOf(err) === 'permanent';
 
 const isDoneAlready = (change: LoadBalancerChange, err: unknown): boolean =>
-  err instanceof HetznerError &&
-  ((change.kind === 'addTarget' && err.code === 'target_already_defined') ||
-    (change.kind === 'attach' && err.code === 'load_balancer_already_attached') ||
-    (change.kind === 'deleteService' && err.code === 'not_found'));
-
-/** Runs the call of a change, or its calls one after the other, and waits for their actions. */
-async function run(
-  id: number,
-  change: LoadBalancerChange,
-  api: LoadBalancers,
-  pipeline: Pipeline,
-  signal: AbortSignal,
-): Promise<void> {
-  if (change.kind !== 'reattach') return pipeline.run([callOf(id, change, api)], signal);
-  const { network, ip, previousIP } = change;
-  const attach =
-    (address: string): Step =>
-    s =>
-      api.attachToNetwork(id, { network, ip: address }, options(s));
-  try {
-    await pipeline.run([s => api.detachFromNetwork(id, network, options(s)), attach(ip)], signal);
-  } catch (err) {
-    // A load balancer without its network would lose all private targets for good.
-    if (!signal.aborted) await pipeline.run([attach(previousIP)], signal).catch(() => undefined);
-    throw err;
-  }
-}
-
-const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
-
-function callOf(id: number, change: Exclude<LoadBalancerChange, { kind: 'reattach' }>, api: LoadBalancers): Step {
-  switch (change.kind) {
-    case 'update': {
-      const { kind: _, ...body } = change;
-      return async s => void (await api.update(id, body, options(s)));
-    }
-    case 'changeDNSPtr':
-      return s => api.changeDNSPtr(id, change.ip, change.dnsPtr, options(s));
-    case 'changeAlgorithm':
-      return s => api.changeAlgorithm(id, change.algorithm, options(s));
-    case 'changeType':
-      return s => api.changeType(id, change.type, options(s));
-    case 'attach':
-      return s =>
-        api.attachToNetwork(id, { network: change.network, ip: change.ip, ipRange: change.subnet }, options(s));
-    case 'enablePublicInterface':
-      return s => api.enablePublicInterface(id, options(s));
-    case 'disablePublicInterface':
-      return s => api.disablePublicInterface(id, options(s));
-    case 'addService':
-      return s => api.addService(id, change.service, options(s));
-    case 'updateService':
-      return s => api.updateService(id, change.service, options(s));
-    case 'deleteService':
-      return s => api.deleteService(id, change.listenPort, options(s));
-    case 'addTarget':
-      return s => api.addTarget(id, change.target, options(s));
-    case 'removeTarget':
-      return s => api.removeTarget(id, change.target, options(s));
-  }
-}
-
-const messages = {
-  update: 'Updated load balancer',
-  changeDNSPtr: 'Changed reverse DNS of load balancer',
-  changeAlgorithm: 'Changed algorithm of load balancer',
-  changeType: 'Changed type of load balancer',
-  attach: 'Attached load balancer to network',
-  reattach: 'Moved load balancer to another private address',
-  enablePublicInterface: 'Enabled public interface of load balancer',
-  disablePublicInterface: 'Disabled public interface of load balancer',
-  addService: 'Added listener',
-  updateService: 'Updated listener',
-  deleteService: 'Deleted listener',
-  addTarget: 'Added target',
-  removeTarget: 'Removed target',
-} as const satisfies Record<LoadBalancerChange['kind'], string>;
-
-/** Short text of what a change is about, for logs and events. */
-export function subjectOf(change: LoadBalancerChange): string {
-  switch (change.kind) {
-    case 'update':
-      return [change.name, ...Object.entries(change.labels ?? {}).map(([k, v]) => `${k}=${v}`)]
-        .filter(Boolean)
-        .join(' ');
-    case 'changeDNSPtr':
-      return `${change.ip} ${change.dnsPtr}`;
-    case 'changeAlgorithm':
-      return change.algorithm;
-    case 'changeType':
-      return change.type;
-    case 'attach':
-    case 'reattach':
-      return `network ${change.network}${change.ip === undefined ? '' : ` as ${change.ip}`}`;
-    case 'enablePublicInterface':
-    case 'disablePublicInterface':
-      return 'public interface';
-    case 'addService':
-    case 'updateService':
-      return `port ${change.service.listenPort}`;
-    case 'deleteService':
-      return `port ${change.listenPort}`;
-    case 'addTarget':
-    case 'removeTarget':
-      return targetKey(change.target);
-  }
-}
+  (change.kind === 'addTarget' && codeOf(err) === 'target_already_defined') ||
+  (change.kind === 'attach' && codeOf(err) === 'load_balancer_already_attached') ||
+  (change.kind === 'deleteService' && codeOf(err) === 'not_found');

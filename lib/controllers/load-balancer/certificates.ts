@@ -14,6 +14,12 @@ export interface NewCertificate {
 export interface DesiredCertificates {
   /** Ids that are there and should be used. */
   readonly ids: readonly number[];
+  /** False while some of those that are wanted can't be had. */
+  readonly complete: boolean;
+  /** A managed one that Hetzner is issuing. */
+  readonly pending: Certificate | undefined;
+  /** A managed one that Hetzner could not issue. */
+  readonly broken: Certificate | undefined;
   readonly create: NewCertificate | undefined;
   /** Our own that are no longer wanted, to be deleted once nothing uses them. */
   readonly obsolete: readonly Certificate[];
@@ -33,15 +39,25 @@ export function desiredCertificates(
   all: readonly Certificate[],
 ): DesiredCertificates {
   const own = all.filter(({ type, labels }) => type === 'managed' && labels[ownerLabel] === service.uid);
-  const nothing = { ids: [], create: undefined, obsolete: own, problems: [] };
+  const nothing = {
+    ids: [],
+    complete: true,
+    pending: undefined,
+    broken: undefined,
+    create: undefined,
+    obsolete: own,
+    problems: [],
+  };
   if (!needsCertificates(config)) return nothing;
   if (config.listener['certificate-type'] !== 'managed') {
     const { ids, problems } = findUploaded(config.listener['http-certificates'] ?? [], all);
-    return { ids, create: undefined, obsolete: own, problems };
+    const complete = problems.length === 0;
+    return { ...nothing, ids, complete, problems, obsolete: complete ? own : [] };
   }
+  const held = { ...nothing, complete: false, obsolete: [] };
   const domainNames = config.listener['http-managed-certificate-domains'] ?? [];
   if (domainNames.length === 0) {
-    return { ...nothing, obsolete: [], problems: ['certificate-type managed needs http-managed-certificate-domains'] };
+    return { ...held, problems: ['certificate-type managed needs http-managed-certificate-domains'] };
   }
   const name = config.listener['http-managed-certificate-name'] ?? `ccm-managed-certificate-${service.uid}`;
   const names = [name, `${name.slice(0, 118)}-${hashOf(domainNames)}`];
@@ -49,39 +65,36 @@ export function desiredCertificates(
     certificate.type === 'managed' && sameDomains(certificate.domainNames, domainNames);
   const found = own.find(fits) ?? all.find(certificate => names.includes(certificate.name) && fits(certificate));
   if (found !== undefined) {
-    return { ids: [found.id], create: undefined, obsolete: own.filter(({ id }) => id !== found.id), problems: [] };
+    const { issuance } = found.status ?? {};
+    if (issuance === 'pending') return { ...held, pending: found };
+    if (issuance === 'failed') return { ...held, broken: found };
+    return { ...nothing, ids: [found.id], obsolete: own.filter(({ id }) => id !== found.id) };
   }
   const free = names.find(candidate => all.every(certificate => certificate.name !== candidate));
   if (free === undefined) {
-    return {
-      ...nothing,
-      obsolete: [],
-      problems: [`certificates named ${names.join(' and ')} exist for other domains`],
-    };
+    return { ...held, problems: [`certificates named ${names.join(' and ')} exist for other domains`] };
   }
   const staging = config.listener['http-managed-certificate-acme-staging'] === true;
   const labels = { [ownerLabel]: service.uid, ...(staging && { 'HC-Use-Staging-CA': 'true' }) };
-  return { ids: [], create: { name: free, domainNames, labels }, obsolete: own, problems: [] };
+  return { ...held, create: { name: free, domainNames, labels } };
 }
 
 function findUploaded(wanted: readonly string[], all: readonly Certificate[]) {
-  const ids: number[] = [];
+  const ids = new Set<number>();
   const problems: string[] = [];
   for (const item of wanted) {
     const byID = /^\d+$/.test(item) ? all.find(({ id }) => id === Number(item)) : undefined;
     const found = byID ?? all.find(({ name }) => name === item);
     if (found === undefined)
       problems.push(`http-certificates: there is no certificate with the name or id ${JSON.stringify(item)}`);
-    else ids.push(found.id);
+    else ids.add(found.id);
   }
-  return { ids, problems };
+  return { ids: [...ids], problems };
 }
 
-const sameDomains = (a: readonly string[], b: readonly string[]): boolean =>
-  [...a].sort().join() === [...b].sort().join();
+const sorted = (domains: readonly string[]): string[] => [...new Set(domains.map(one => one.toLowerCase()))].sort();
+
+const sameDomains = (a: readonly string[], b: readonly string[]): boolean => sorted(a).join() === sorted(b).join();
 
 const hashOf = (domains: readonly string[]): string =>
-  createHash('sha256')
-    .update([...domains].sort().join())
-    .digest('hex')
-    .slice(0, 8);
+  createHash('sha256').update(sorted(domains).join()).digest('hex').slice(0, 8);

@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/settings.ts';
-import type { AnnotationValues } from './annotations.ts';
+import type { AnnotationName, AnnotationValues } from './annotations.ts';
 
 /** What is wanted of one load balancer: annotations, and behind them the defaults of the settings. */
 export interface LoadBalancerConfig {
@@ -29,10 +29,21 @@ export interface LoadBalancerConfig {
   };
 }
 
-/** Puts the annotations of a Service on top of the defaults (HCLOUD_LOAD_BALANCERS_*). A location wins over a zone. */
-export function configOf(values: AnnotationValues, defaults: Settings['loadBalancers']): LoadBalancerConfig {
+/**
+ * Puts the annotations of a Service on top of the defaults (HCLOUD_LOAD_BALANCERS_*). A location wins over a zone. An
+ * annotation with a wrong value was meant to say something else than the default, so the default does not count then:
+ * what can be left as it is, is left; addresses that somebody may have wanted to hide are not shown.
+ */
+export function configOf(
+  values: AnnotationValues,
+  defaults: Settings['loadBalancers'],
+  wrong: readonly AnnotationName[] = [],
+): LoadBalancerConfig {
+  const or = <K extends AnnotationName, T>(name: K, fallback: T, ifWrong: T): NonNullable<AnnotationValues[K]> | T =>
+    values[name] ?? (wrong.includes(name) ? ifWrong : fallback);
+  const unless = <K extends AnnotationName, T>(name: K, fallback: T) => or<K, T | undefined>(name, fallback, undefined);
   const location = values.location ?? defaults.location ?? '';
-  const disablePublic = values['disable-public-network'] ?? defaults.disablePublicNetwork;
+  const disablePublic = unless('disable-public-network', defaults.disablePublicNetwork);
   const seconds = (ms: number | undefined): number | undefined =>
     ms === undefined ? undefined : Math.floor(ms / 1_000);
   return {
@@ -41,22 +52,22 @@ export function configOf(values: AnnotationValues, defaults: Settings['loadBalan
     type: values.type ?? defaults.type,
     location: location === '' ? undefined : location,
     networkZone: location === '' ? (values['network-zone'] ?? defaults.networkZone) : undefined,
-    algorithm: values['algorithm-type'] ?? defaults.algorithmType,
+    algorithm: unless('algorithm-type', defaults.algorithmType),
     publicInterface: disablePublic === undefined ? undefined : !disablePublic,
-    privateIngress: !(values['disable-private-ingress'] ?? defaults.disablePrivateIngress),
+    privateIngress: !or('disable-private-ingress', defaults.disablePrivateIngress, true),
     usePrivateIP: values['use-private-ip'] ?? defaults.usePrivateIP,
     privateIPv4: values['private-ipv4'],
-    privateSubnet: values['private-subnet-ip-range'] ?? defaults.privateSubnetIPRange,
-    ipv6Ingress: !(values['ipv6-disabled'] ?? defaults.disableIPv6),
+    privateSubnet: unless('private-subnet-ip-range', defaults.privateSubnetIPRange),
+    ipv6Ingress: !or('ipv6-disabled', defaults.disableIPv6, true),
     hostname: values.hostname,
     rdns: { ipv4: values['ipv4-rdns'], ipv6: values['ipv6-rdns'] },
     nodeSelector: values['node-selector'],
     listener: values,
-    proxyProtocol: values['uses-proxyprotocol'] ?? defaults.usesProxyProtocol,
+    proxyProtocol: unless('uses-proxyprotocol', defaults.usesProxyProtocol),
     healthCheck: {
-      interval: values['health-check-interval'] ?? seconds(defaults.healthCheckInterval),
-      timeout: values['health-check-timeout'] ?? seconds(defaults.healthCheckTimeout),
-      retries: values['health-check-retries'] ?? defaults.healthCheckRetries,
+      interval: unless('health-check-interval', seconds(defaults.healthCheckInterval)),
+      timeout: unless('health-check-timeout', seconds(defaults.healthCheckTimeout)),
+      retries: unless('health-check-retries', defaults.healthCheckRetries),
     },
   };
 }

@@ -15,6 +15,8 @@ import type { ServiceReport } from './report.ts';
 export interface CreateDeps {
   readonly desired: DesiredLoadBalancer;
   readonly config: LoadBalancerConfig;
+  /** Whether listeners and targets are asked for at once. */
+  readonly withExtras: boolean;
   readonly api: LoadBalancers;
   readonly types: LoadBalancerTypes;
   readonly actions: Actions;
@@ -32,13 +34,13 @@ const smallestMaxTargets = 25;
  * Resolves with the load balancer once its action has ended. Rejects with the API's error.
  */
 export async function createLoadBalancer(deps: CreateDeps, o: CallOptions): Promise<LoadBalancer> {
-  const { api, actions, tell, log, config } = deps;
+  const { api, actions, tell, log, config, withExtras } = deps;
   if (config.type === undefined) tell.typeUnset(defaultType);
   const bare = bareBody(deps);
-  const full = await fullBody(deps, bare, o);
+  const full = withExtras ? await fullBody(deps, bare, o) : bare;
   let body: LoadBalancerBody = full;
   const { item, action } = await api.create(full, o).catch(err => {
-    if (!mayBeTheExtras(err)) throw err;
+    if (!withExtras || !mayBeTheExtras(err)) throw err;
     log.warn('Created load balancer without its targets at first, as Hetzner refused them together', { err });
     body = bare;
     return api.create(bare, o);
@@ -50,7 +52,7 @@ export async function createLoadBalancer(deps: CreateDeps, o: CallOptions): Prom
 
 const bareBody = ({ desired, config }: CreateDeps): LoadBalancerBody => ({
   name: desired.name ?? defaultName(desired.owner),
-  type: desired.type ?? defaultType,
+  type: desired.type?.name ?? defaultType,
   location: config.location,
   networkZone: config.networkZone,
   algorithm: desired.algorithm,

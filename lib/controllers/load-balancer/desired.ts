@@ -1,4 +1,4 @@
-import type { ServiceBody, TargetBody } from '../../hetzner/lb-types.ts';
+import type { LoadBalancerType, ServiceBody, TargetBody } from '../../hetzner/lb-types.ts';
 import type { LoadBalancerConfig } from './config.ts';
 
 /** A load balancer as wanted. What is undefined is left to the API at creation, and as it is later. */
@@ -7,7 +7,8 @@ export interface DesiredLoadBalancer {
   readonly owner: string;
   /** The name that is wanted; undefined without the annotation. */
   readonly name: string | undefined;
-  readonly type: string | undefined;
+  /** With its limits, as far as they are known. */
+  readonly type: (Pick<LoadBalancerType, 'name'> & Partial<LoadBalancerType>) | undefined;
   readonly algorithm: string | undefined;
   readonly publicInterface: boolean | undefined;
   readonly rdns: LoadBalancerConfig['rdns'];

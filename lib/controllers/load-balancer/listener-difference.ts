@@ -1,4 +1,10 @@
-import type { LoadBalancerService, ServiceBody } from '../../hetzner/lb-types.ts';
+import type {
+  HTTPCheck,
+  HTTPCheckBody,
+  HTTPOptions,
+  LoadBalancerService,
+  ServiceBody,
+} from '../../hetzner/lb-types.ts';
 
 /** True when both are the same JSON; lists count as lists. */
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -44,37 +50,47 @@ const ascending = (ids: readonly number[]): number[] => [...ids].sort((a, b) => 
 
 /** The listener after an update with these differences, as the API merges them. */
 export function mergeListener(present: LoadBalancerService, update: ServiceBody): LoadBalancerService {
-  const { healthCheck, http, ...fields } = update;
-  const check = healthCheck?.http;
-  const protocol = healthCheck?.protocol ?? present.healthCheck.protocol;
-  const mergedCheck =
-    check === undefined
-      ? present.healthCheck.http
-      : { ...defaultCheck, ...present.healthCheck.http, ...defined(check) };
+  const { healthCheck: { http: check, ...timing } = {}, http, ...fields } = update;
+  const merged = { ...present, ...defined(fields) };
+  const healthCheck = { ...present.healthCheck, ...defined(timing) };
   return {
-    ...present,
-    ...defined(fields),
-    http: http === undefined ? present.http : { ...defaultHTTP, ...present.http, ...defined(http) },
+    ...merged,
+    http: mergeHTTP(merged.protocol, present.http, http),
     healthCheck: {
-      ...present.healthCheck,
-      ...defined({ ...healthCheck, http: undefined }),
-      http: protocol === 'http' ? (mergedCheck ?? defaultCheck) : undefined,
+      ...healthCheck,
+      http: healthCheck.protocol === 'http' ? mergeCheck(present.healthCheck.http, check) : undefined,
     },
-  } as LoadBalancerService;
+  };
 }
+
+/** Certificates and redirects are gone as soon as the protocol is another one. */
+function mergeHTTP(
+  protocol: string,
+  present: HTTPOptions | undefined,
+  update: ServiceBody['http'],
+): HTTPOptions | undefined {
+  if (protocol === 'tcp') return undefined;
+  const merged: HTTPOptions = { ...defaultHTTP, ...present, ...defined(update ?? {}) };
+  return protocol === 'https' ? merged : { ...merged, certificates: [], redirectHTTP: false };
+}
+
+const mergeCheck = (present: HTTPCheck | undefined, { domain, ...update }: HTTPCheckBody = {}): HTTPCheck => {
+  const merged: HTTPCheck = { ...defaultCheck, ...present, ...defined(update) };
+  return domain === undefined ? merged : { ...merged, domain: domain ?? undefined };
+};
 
 /** A new listener as the API completes it (hetzner-api.md, section 9). */
 export function newListener(wanted: ServiceBody): LoadBalancerService {
-  const protocol = wanted.protocol ?? 'tcp';
+  const { protocol = 'tcp', listenPort, destinationPort = listenPort } = wanted;
   const present: LoadBalancerService = {
     protocol,
-    listenPort: wanted.listenPort,
-    destinationPort: wanted.destinationPort ?? wanted.listenPort,
+    listenPort,
+    destinationPort,
     proxyProtocol: false,
-    http: protocol === 'tcp' ? undefined : defaultHTTP,
+    http: undefined,
     healthCheck: {
-      protocol: 'tcp',
-      port: wanted.destinationPort ?? wanted.listenPort,
+      protocol: protocol === 'http' ? 'http' : 'tcp',
+      port: destinationPort,
       interval: 15,
       timeout: 10,
       retries: 3,
@@ -84,15 +100,18 @@ export function newListener(wanted: ServiceBody): LoadBalancerService {
   return mergeListener(present, wanted);
 }
 
-const defaultHTTP = {
+const defaultHTTP: HTTPOptions = {
   cookieName: 'HCLBSTICKY',
   cookieLifetime: 300,
   timeoutIdle: 50,
   stickySessions: false,
   certificates: [],
   redirectHTTP: false,
-} as const;
-const defaultCheck = { domain: undefined, path: '/', response: '', statusCodes: ['2??', '3??'], tls: false } as const;
+};
+const defaultCheck: HTTPCheck = { domain: undefined, path: '/', response: '', statusCodes: ['2??', '3??'], tls: false };
 
-const defined = <T extends object>(value: T): Partial<T> =>
-  Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as Partial<T>;
+/** Without the fields that are undefined. */
+const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };

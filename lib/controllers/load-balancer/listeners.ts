@@ -1,15 +1,22 @@
-import type { HTTPOptions, ServiceBody } from '../../hetzner/lb-types.ts';
+import type { HealthCheck, HTTPOptions, ServiceBody } from '../../hetzner/lb-types.ts';
 import type { KubeService, ServicePort } from '../../kubernetes/types.ts';
 import type { LoadBalancerConfig } from './config.ts';
 
 export interface DesiredListeners {
   /** Fields that are undefined are left to the API, or as they are. */
   readonly listeners: readonly ServiceBody[];
-  readonly problems: readonly string[];
+  readonly problems: readonly ListenerProblem[];
 }
 
-/** The path kube-proxy answers on healthCheckNodePort of a Service with externalTrafficPolicy Local. */
-const localHealthPath = '/healthz';
+/** Why a port has no listener; the reason is that of its event, where there is a special one. */
+export interface ListenerProblem {
+  readonly reason?: string;
+  readonly text: string;
+}
+
+/** What kube-proxy answers on healthCheckNodePort of a Service with externalTrafficPolicy Local. */
+const localCheck = { path: '/healthz', statusCodes: ['200'], tls: false } as const;
+const usualCheck = { path: '/', statusCodes: ['2??', '3??'] } as const;
 
 /**
  * Listeners of a Service: one for each TCP port. A port that can't be had is left out with a problem that names it, and
@@ -22,17 +29,20 @@ export function desiredListeners(
   config: LoadBalancerConfig,
   certificates: readonly number[],
 ): DesiredListeners {
-  const problems: string[] = [];
+  const problems: ListenerProblem[] = [];
   const protocol = config.listener.protocol ?? 'tcp';
-  const redirects = config.listener['http-redirect-http'] === true && protocol === 'https';
+  const redirects =
+    config.listener['http-redirect-http'] === true &&
+    protocol === 'https' &&
+    service.ports.some(port => port.port === redirectingPort && problemOf(port, false) === undefined);
   const ports = service.ports.filter(port => {
-    const problem = problemOf(port, redirects && service.ports.length > 1);
+    const problem = problemOf(port, redirects);
     if (problem !== undefined) problems.push(problem);
     return problem === undefined;
   });
   if (protocol === 'https' && ports.length > 0 && certificates.length === 0) {
-    problems.push('https needs a certificate: set http-certificates, or certificate-type managed with its domains');
-    return { listeners: [], problems };
+    const text = 'https needs a certificate: set http-certificates, or certificate-type managed with its domains';
+    return { listeners: [], problems: [...problems, { text }] };
   }
   const listeners = ports.map(port => ({
     listenPort: port.port,
@@ -45,13 +55,20 @@ export function desiredListeners(
   return { listeners, problems };
 }
 
-function problemOf(port: ServicePort, redirectTakes80: boolean): string | undefined {
-  if (port.protocol !== 'TCP')
-    return `port ${port.port}: ${port.protocol} is not supported by load balancers of Hetzner`;
-  if (port.nodePort === 0) {
-    return `port ${port.port} has no node port (allocateLoadBalancerNodePorts: false), which the load balancer needs`;
+/** Hetzner redirects from port 80 to this one only. */
+const redirectingPort = 443;
+
+function problemOf({ port, protocol, nodePort }: ServicePort, redirectTakes80: boolean): ListenerProblem | undefined {
+  if (protocol !== 'TCP') {
+    const text = `port ${port}: ${protocol} is not supported by load balancers of Hetzner`;
+    return { reason: 'UnsupportedProtocolConfigured', text };
   }
-  if (port.port === 80 && redirectTakes80) return 'port 80 is taken by http-redirect-http of the https port';
+  if (nodePort === 0) {
+    return {
+      text: `port ${port} has no node port (allocateLoadBalancerNodePorts: false), which the load balancer needs`,
+    };
+  }
+  if (port === 80 && redirectTakes80) return { text: 'port 80 is taken by http-redirect-http of port 443' };
   return undefined;
 }
 
@@ -72,7 +89,7 @@ function httpOf(
     ...(cookieLifetime !== undefined && { cookieLifetime }),
     ...(stickySessions !== undefined && { stickySessions }),
     ...(timeoutIdle !== undefined && { timeoutIdle }),
-    ...(protocol === 'https' && redirect !== undefined && { redirectHTTP: redirect && port.port === 443 }),
+    ...(protocol === 'https' && redirect !== undefined && { redirectHTTP: redirect && port.port === redirectingPort }),
     ...(protocol === 'https' && { certificates: [...certificates].sort((a, b) => a - b) }),
   };
 }
@@ -96,7 +113,7 @@ function healthCheckOf(
       protocol: 'http',
       port: service.healthCheckNodePort,
       ...timing,
-      http: { path: localHealthPath, statusCodes: ['200'], tls: false },
+      http: localCheck,
     };
   }
   const custom = wished !== undefined || port !== undefined || Object.keys(timing).length > 0;
@@ -122,3 +139,14 @@ function healthCheckOf(
 /** Nodes without a pod of the Service would drop its traffic; kube-proxy tells which they are. */
 const isLocal = (service: KubeService): boolean =>
   service.externalTrafficPolicy === 'Local' && service.healthCheckNodePort > 0;
+
+/** True for a check that was made for externalTrafficPolicy Local. */
+export const isLocalCheck = ({ http }: Pick<HealthCheck, 'http'>): boolean =>
+  http?.path === localCheck.path && http.statusCodes.join() === localCheck.statusCodes.join();
+
+/** Says what was left to the load balancer of an http check where that would be what was right for kube-proxy only. */
+export function withoutLocalCheck(listener: ServiceBody): ServiceBody {
+  const { healthCheck } = listener;
+  if (healthCheck?.http === undefined) return listener;
+  return { ...listener, healthCheck: { ...healthCheck, http: { ...usualCheck, ...healthCheck.http } } };
+}

@@ -4,7 +4,6 @@ import { classOf } from '../../hetzner/errors.ts';
 import type { LoadBalancerSnapshot, LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
-import { pause } from '../../hetzner/pause.ts';
 import type { CallOptions } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -16,22 +15,29 @@ import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.t
 import type { Logger } from '../../observability/logger.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Clock } from '../../streams/clock.ts';
-import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
+import { done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Instances } from '../instances.ts';
 import { createPipeline, type Pipeline } from '../route/pipeline.ts';
-import { type Applied, applyPlan } from './apply.ts';
+import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
+import { createClaims } from './claims.ts';
+import { cleanUpLoadBalancers } from './clean-up.ts';
+import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
-import { identify, ownerLabel } from './identity.ts';
+import type { DesiredLoadBalancer } from './desired.ts';
+import { type Identity, identify } from './identity.ts';
+import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { planLoadBalancer } from './plan.ts';
-import { createReport, type ServiceReport } from './report.ts';
-import { desiredLoadBalancer, type Wanted, wantedOf } from './resolve.ts';
-import { ingressOf, sameIngress } from './status.ts';
+import { createRefusals } from './refusals.ts';
+import { createReport, type ServiceReport, textOf } from './report.ts';
+import { desiredLoadBalancer } from './resolve.ts';
+import { ingressOf, lacksAddress, sameIngress } from './status.ts';
 import { loadBalancerTriggers } from './triggers.ts';
 import { createLoadBalancerView } from './view.ts';
+import { type Wanted, wantedOf } from './wanted.ts';
 
 export interface LoadBalancerControllerDeps {
   readonly services: Store<KubeService>;
@@ -46,7 +52,9 @@ export interface LoadBalancerControllerDeps {
   readonly settings: Settings['loadBalancers'];
   readonly rules: ClassRules;
   readonly networkID: number | undefined;
-  /** How much older than a Node the list of servers may be that tells how to reach it, in ms. */
+  /** Whether Robot servers are targets; without a login to Robot only by the addresses that their nodes report. */
+  readonly robotEnabled: boolean;
+  /** See `createObserver`. */
   readonly maxAge: number;
   readonly drift$: Observable<unknown>;
   readonly events: Pick<EventRecorder, 'event'>;
@@ -57,11 +65,12 @@ export interface LoadBalancerControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
-/** What stays wrong is spoken of again after this, in ms: events are kept for an hour. */
-const remindAfter = 3_600_000;
 const conflictRetry = 200;
 /** A list younger than this is good enough for a run after a failure, in ms. */
 const retryMaxAge = 60_000;
+
+const placeProblem =
+  'neither a location nor a network zone is set: use the annotation load-balancer.hetzner.cloud/location or load-balancer.hetzner.cloud/network-zone, or HCLOUD_LOAD_BALANCERS_LOCATION or HCLOUD_LOAD_BALANCERS_NETWORK_ZONE';
 
 /** Keeps a load balancer for each Service that asks for one. One key a Service, so work on one is never done twice at once. */
 export function loadBalancerController(deps: LoadBalancerControllerDeps): Observable<Run> {
@@ -69,6 +78,9 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   const view = createLoadBalancerView(deps.snapshot, clock);
   const ownWrites = createOwnWrites<KubeService>();
   const report = createReport({ events: deps.events, nodes });
+  const observer = createObserver({ ...deps, view });
+  const claims = createClaims(uid => services.list().some(one => one.uid === uid && wantsLoadBalancer(one, rules)));
+  const refusals = createRefusals();
   const pipelines = new Map<number, Pipeline>();
   const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
 
@@ -115,16 +127,10 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     // A retry is not content with what the run before it knew; all that retry in the same minute share one list.
     const instant = run.attempt === 0 ? 0 : clock.monotonic() - retryMaxAge;
     const all = await view.load(instant, options(run.signal));
-    const { id, name } = wanted.config;
-    const identity = identify(all, { uid: service.uid, id, name, ownerOf });
+    const identity = identityOf(service, wanted, all);
     if (identity.kind === 'refused') {
       tell.failed(identity.problem);
       return failed(new Error(identity.problem));
-    }
-    const problem = identity.kind === 'create' ? problemOfCreation(wanted) : undefined;
-    if (problem !== undefined) {
-      tell.failed(problem);
-      return failed(new Error(problem));
     }
     const held = await hold(service, run);
     if ('kind' in held) return held;
@@ -134,14 +140,22 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   }
 
   /** Checked before anything is made, for a load balancer costs money as soon as it is there. */
-  const problemOfCreation = ({ config, held }: Wanted): string | undefined => {
-    if (config.location === undefined && config.networkZone === undefined) {
-      return 'neither a location nor a network zone is set: use the annotation load-balancer.hetzner.cloud/location or load-balancer.hetzner.cloud/network-zone, or HCLOUD_LOAD_BALANCERS_LOCATION or HCLOUD_LOAD_BALANCERS_NETWORK_ZONE';
-    }
-    return held.targets
-      ? 'the load balancer is not created while its targets are not known: see the other events'
-      : undefined;
-  };
+  function identityOf({ uid }: KubeService, { config, held }: Wanted, all: readonly LoadBalancer[]): Identity {
+    const { id, name, location, networkZone } = config;
+    const identity = identify(all, { uid, id, name, ownerOf });
+    const refused = (problem: string): Identity => ({ kind: 'refused', problem });
+    if (identity.kind === 'own' || identity.kind === 'refused') return identity;
+    if (held.creation)
+      return refused(
+        'no load balancer is made or taken over while it is not clear what is wanted: see the other events',
+      );
+    if (identity.kind === 'create')
+      return location === undefined && networkZone === undefined ? refused(placeProblem) : identity;
+    const { loadBalancer } = identity;
+    const first = claims.claim(loadBalancer.id, uid);
+    if (first === undefined) return identity;
+    return refused(`load balancer ${loadBalancer.name} (${loadBalancer.id}) belongs to Service ${ownerOf(first)}`);
+  }
 
   const ownerOf = (uid: string): string | undefined => {
     const owner = services.list().find(service => service.uid === uid);
@@ -164,83 +178,87 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   ): Promise<Outcome> {
     const o = options(run.signal);
     const log = run.log.child({ service: keyOf(service) });
-    const certificates = await deps.certificates.resolve(service, wanted.config, tell, o);
-    const lists = await readMachines(o);
-    const result = desiredLoadBalancer({
+    const [certificates, lists, type] = await Promise.all([
+      deps.certificates.resolve(service, wanted.config, tell, o),
+      observer.machines(o),
+      observer.typeOf(wanted.config.type, present, tell, o),
+    ]);
+    const { desired, notices } = desiredLoadBalancer({
       service,
       wanted,
+      type,
       nodes: nodes.list(),
       lists,
       networkID,
-      robotEnabled: instances.robotEnabled,
-      certificates: certificates.ids,
+      robotEnabled: deps.robotEnabled,
+      robotUnknown: instances.robotEnabled && lists.robot === undefined,
+      certificates,
       present,
+      loadBalancers: all,
+      refusedIP: refusals.refusedIP(service.uid),
     });
-    tell.notices(result.notices);
-    const { desired } = result;
-
-    let loadBalancer = present;
-    let created = false;
-    if (loadBalancer === undefined) {
-      tell.ensuring();
-      loadBalancer = await createLoadBalancer(
-        { desired, config: wanted.config, api, types: deps.types, actions: deps.actions, tell, log },
-        o,
-      ).catch(err => {
-        view.invalidate();
-        tell.failed(textOf(err));
-        throw err;
-      });
-      view.record(loadBalancer);
-      created = true;
-    }
-    const nameIsTaken = (name: string): boolean => all.some(lb => lb.name === name && lb.id !== loadBalancer?.id);
+    tell.notices(notices);
+    const loadBalancer = present ?? (await create(service, wanted, desired, tell, run));
+    if (present === undefined) view.record(loadBalancer);
+    const nameIsTaken = (name: string): boolean => all.some(lb => lb.name === name && lb.id !== loadBalancer.id);
     if (desired.name !== undefined && desired.name !== loadBalancer.name && nameIsTaken(desired.name)) {
       tell.failed(`the load balancer keeps its name ${loadBalancer.name}: another one is called ${desired.name}`);
     }
     tell.checkType(loadBalancer, wanted.config.type);
     const plan = planLoadBalancer(loadBalancer, desired, nameIsTaken);
-    if (plan.stages.length > 0 && !created) tell.ensuring();
-    const applied = await applyPlan(
-      loadBalancer,
-      plan,
-      { api, pipeline: pipelineOf(loadBalancer.id), record: view.record, log },
-      run.signal,
-    );
-    tell.withoutRoom(applied.loadBalancer, plan.withoutRoom);
-    if (applied.failures.length > 0) view.invalidate();
-    const complete = await withAddresses(applied.loadBalancer, o);
-    const status = await writeStatus(service, complete, wanted, run);
+    if (plan.stages.length > 0 && present !== undefined) tell.ensuring();
+    const pipeline = pipelineOf(loadBalancer.id);
+    const applied = await applyPlan(loadBalancer, plan, { api, pipeline, record: view.record, log }, run.signal);
+    refusals.learn(service.uid, applied.failures);
+    tell.withoutRoom(applied.loadBalancer, plan);
+    if (applied.failures.length > 0 || applied.surprised) view.invalidate();
+    const complete = await observer.withAddresses(applied.loadBalancer, o);
+    const status = await writeStatus(service, complete, wanted, tell, run);
     if (status !== undefined) return status;
     await deps.certificates.cleanUp(certificates.obsolete, o);
-    return conclude(applied, created, certificates.problem, wanted, tell);
+    return conclude({
+      applied,
+      created: present === undefined,
+      certificates,
+      complete: !lacksAddress(complete),
+      hasNotices: wanted.notices.length + notices.length > 0,
+      tell,
+    });
   }
 
-  /** The lists tell how to reach the nodes; one from about the time the newest node was seen is new enough. */
-  async function readMachines(o: CallOptions) {
-    const newest = nodes.list().reduce((max, { name }) => Math.max(max, nodes.observedAt(name) ?? 0), 0);
-    return instances.readAll(newest - deps.maxAge, o);
-  }
-
-  /** Private addresses are chosen by the API: those it has not told yet need one read, shared by all who wait. */
-  async function withAddresses(loadBalancer: LoadBalancer, o: CallOptions): Promise<LoadBalancer> {
-    const unknown =
-      networkID !== undefined && !loadBalancer.privateNets.some(net => net.network === networkID && net.ip !== '');
-    if (!unknown) return loadBalancer;
-    const since = clock.monotonic();
-    await pause(settleTime, o.signal);
-    const all = await view.load(since, o);
-    return all.find(({ id }) => id === loadBalancer.id) ?? loadBalancer;
+  async function create(
+    service: KubeService,
+    { config }: Wanted,
+    desired: DesiredLoadBalancer,
+    tell: ServiceReport,
+    run: Reconcile,
+  ): Promise<LoadBalancer> {
+    tell.ensuring();
+    const log = run.log.child({ service: keyOf(service) });
+    const withExtras = !refusals.refusedBare(service.uid);
+    try {
+      return await createLoadBalancer({ ...deps, desired, config, withExtras, tell, log }, options(run.signal));
+    } catch (err) {
+      if (run.signal.aborted) throw err;
+      refusals.learnCreation(service.uid, err);
+      view.invalidate();
+      tell.failed(textOf(err));
+      throw err;
+    }
   }
 
   async function writeStatus(
     service: KubeService,
     loadBalancer: LoadBalancer,
-    { config }: Wanted,
+    { config, held }: Wanted,
+    tell: ServiceReport,
     run: Reconcile,
   ): Promise<Outcome | undefined> {
     const ingress = ingressOf(loadBalancer, config);
-    if (sameIngress(service.ingress, ingress)) return undefined;
+    if (ingress.length === 0 && !lacksAddress(loadBalancer)) tell.noAddress();
+    // What is not known for sure does not take away what is said already.
+    const isUnsure = held.status || (lacksAddress(loadBalancer) && config.hostname === undefined);
+    if (sameIngress(service.ingress, ingress) || (isUnsure && service.ingress.length > 0)) return undefined;
     const written = await write(service, { ingress }, run);
     if ('kind' in written) return written;
     run.log.info('Updated status of Service', {
@@ -250,55 +268,16 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     return undefined;
   }
 
-  function conclude(
-    applied: Applied,
-    created: boolean,
-    certificateProblem: unknown,
-    wanted: Wanted,
-    tell: ServiceReport,
-  ): Outcome {
-    if (applied.failures.length > 0) {
-      const text = tell.failures(applied.failures);
-      return failed(new Error(text));
-    }
-    if (created || applied.changes > 0) tell.ensured();
-    if (certificateProblem !== undefined) return failed(certificateProblem);
-    return wanted.notices.length > 0 ? again(remindAfter) : done;
-  }
-
-  /** Deletes what is ours and lets the Service go. A list from after the Service was given up says what is there. */
+  /** Deletes what is ours and lets the Service go. */
   async function cleanUp(service: KubeService, run: Reconcile): Promise<Outcome> {
-    const o = options(run.signal);
     const log = run.log.child({ service: keyOf(service) });
     const tell = report.about(service);
-    const since = clock.monotonic();
-    await pause(settleTime, o.signal);
-    const all = await view.load(since, o);
-    for (const loadBalancer of all.filter(({ labels }) => labels[ownerLabel] === service.uid)) {
-      if (loadBalancer.isProtected) {
-        const { [ownerLabel]: _, ...labels } = loadBalancer.labels;
-        view.record(await api.update(loadBalancer.id, { labels }, o));
-        tell.kept(loadBalancer);
-        log.info('Kept protected load balancer', { loadBalancerID: loadBalancer.id });
-        continue;
-      }
-      tell.deleting();
-      try {
-        await pipelineOf(loadBalancer.id).run(
-          [async signal => void (await api.delete(loadBalancer.id, options(signal)))],
-          run.signal,
-        );
-      } catch (err) {
-        view.invalidate();
-        tell.failed(textOf(err));
-        throw err;
-      }
-      view.forget(loadBalancer.id);
-      pipelines.delete(loadBalancer.id);
-      log.info('Deleted load balancer', { loadBalancerID: loadBalancer.id });
-      tell.deleted();
-    }
-    await deps.certificates.cleanUpAll(service, o);
+    const forget = (id: number): void => {
+      view.forget(id);
+      pipelines.delete(id);
+    };
+    await cleanUpLoadBalancers(service, { ...deps, view, forget, pipelineOf }, tell, log, options(run.signal));
+    refusals.forget(service.uid);
     const finalizers = service.finalizers.filter(finalizer => finalizer !== cleanupFinalizer);
     const written = await write(service, { finalizers, ...(service.deleting ? {} : { ingress: [] }) }, run);
     return 'kind' in written ? written : done;
@@ -316,8 +295,3 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     hooks: deps.hooks,
   });
 }
-
-/** ms in which Services that were made or deleted together come to their reads, so that one list serves them all. */
-const settleTime = 250;
-
-const textOf = (err: unknown): string => (err instanceof Error ? err.message : String(err));

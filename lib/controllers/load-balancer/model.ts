@@ -20,7 +20,7 @@ export function withChange(present: LoadBalancer, change: LoadBalancerChange): L
     case 'changeAlgorithm':
       return { ...present, algorithm: change.algorithm };
     case 'changeType':
-      return { ...present, type: { ...present.type, name: change.type, ...unknownLimits } };
+      return { ...present, type: { ...unknownType, ...change.type } };
     case 'attach':
     case 'reattach': {
       const without = change.kind === 'reattach' ? withoutNetwork(present, change.network) : present;
@@ -39,10 +39,18 @@ export function withChange(present: LoadBalancer, change: LoadBalancerChange): L
     case 'deleteService':
       return withoutService(present, change.listenPort);
     case 'addTarget':
+    case 'flipTarget':
       return withTarget(present, change.target);
     case 'removeTarget':
       return withoutTarget(present, change.target);
   }
 }
 
-const unknownLimits = { maxServices: undefined, maxTargets: undefined, maxCertificates: undefined };
+/** Limits that are not known limit nothing. */
+const unknownType = {
+  id: 0,
+  maxServices: undefined,
+  maxTargets: undefined,
+  maxCertificates: undefined,
+  unavailableAfter: undefined,
+};

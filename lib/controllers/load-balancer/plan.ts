@@ -1,15 +1,15 @@
-import { targetKey } from '../../hetzner/lb-changes.ts';
-import type { LoadBalancer, LoadBalancerTarget, ServiceBody, TargetBody } from '../../hetzner/lb-types.ts';
+import type { LoadBalancer, ServiceBody, TargetBody } from '../../hetzner/lb-types.ts';
 import type { DesiredLoadBalancer } from './desired.ts';
 import { ownerLabel } from './identity.ts';
-import { listenerDifference } from './listener-difference.ts';
+import { planListeners } from './plan-listeners.ts';
+import { planTargets } from './plan-targets.ts';
 
-/** One change of a load balancer; each is one call, but for a re-attachment. */
+/** One change of a load balancer; each is one call, but for those that take something away and put it back otherwise. */
 export type LoadBalancerChange =
   | { readonly kind: 'update'; readonly name?: string; readonly labels?: Readonly<Record<string, string>> }
   | { readonly kind: 'changeDNSPtr'; readonly ip: string; readonly dnsPtr: string }
   | { readonly kind: 'changeAlgorithm'; readonly algorithm: string }
-  | { readonly kind: 'changeType'; readonly type: string }
+  | { readonly kind: 'changeType'; readonly type: NonNullable<DesiredLoadBalancer['type']> }
   | {
       readonly kind: 'attach';
       readonly network: number;
@@ -21,18 +21,23 @@ export type LoadBalancerChange =
   | { readonly kind: 'enablePublicInterface' | 'disablePublicInterface' }
   | { readonly kind: 'addService' | 'updateService'; readonly service: ServiceBody }
   | { readonly kind: 'deleteService'; readonly listenPort: number }
-  | { readonly kind: 'addTarget' | 'removeTarget'; readonly target: TargetBody };
+  | { readonly kind: 'addTarget' | 'removeTarget'; readonly target: TargetBody }
+  /** Reaches a target another way; it comes back as it was when that can't be had. */
+  | { readonly kind: 'flipTarget'; readonly target: TargetBody; readonly previous: TargetBody };
 
 export interface LoadBalancerPlan {
   /** Stages one after the other; the changes of one stage don't depend on each other. */
   readonly stages: readonly (readonly LoadBalancerChange[])[];
   /** Targets the type has no room for. */
   readonly withoutRoom: readonly TargetBody[];
+  /** Listen ports the type has no room for. */
+  readonly portsWithoutRoom: readonly number[];
 }
 
 /**
  * The difference between a load balancer and what it should be, in the order that keeps traffic flowing: ways in and
- * targets are added before old ones go, and where there is no room for both they are exchanged one by one.
+ * targets are added before old ones go, and where there is no room for both they are exchanged one by one. Hetzner
+ * changes networks, interfaces and the type one at a time, so these have stages of their own.
  *
  * @param nameIsTaken whether another load balancer of the project has that name
  */
@@ -41,24 +46,32 @@ export function planLoadBalancer(
   desired: DesiredLoadBalancer,
   nameIsTaken: (name: string) => boolean,
 ): LoadBalancerPlan {
-  const { attachment } = desired;
-  const attached = planAttachment(present, desired);
+  const attachment = planAttachment(present, desired);
   // A re-attachment drops the private targets, so they are planned as if they were gone.
-  const targets =
-    attached[0]?.kind === 'reattach'
-      ? present.targets.filter(t => t.type === 'ip' || !t.usePrivateIP)
+  const left =
+    attachment[0]?.kind === 'reattach'
+      ? present.targets.filter(target => target.type === 'ip' || !target.usePrivateIP)
       : present.targets;
-  const planned = planTargets(targets, desired, present.type.maxTargets);
+  const type = planType(present, desired);
+  const targets = planTargets(left, desired, type.maxTargets);
+  const listeners = planListeners(present, desired, type.maxServices);
   const { enable, disable } = planPublicInterface(present, desired.publicInterface);
   const stages: LoadBalancerChange[][] = [
     planProperties(present, desired, nameIsTaken),
-    attachment === undefined ? [] : attached,
+    type.early,
+    attachment,
     enable,
-    ...planListeners(present, desired),
-    ...planned.stages,
+    targets.additions,
+    ...listeners.stages,
+    ...targets.exchanges,
+    type.late,
     disable,
   ];
-  return { stages: stages.filter(stage => stage.length > 0), withoutRoom: planned.withoutRoom };
+  return {
+    stages: stages.filter(stage => stage.length > 0),
+    withoutRoom: targets.withoutRoom,
+    portsWithoutRoom: listeners.withoutRoom,
+  };
 }
 
 function planProperties(
@@ -84,11 +97,26 @@ function planProperties(
   if (desired.algorithm !== undefined && desired.algorithm !== present.algorithm) {
     changes.push({ kind: 'changeAlgorithm', algorithm: desired.algorithm });
   }
-  if (desired.type !== undefined && desired.type !== present.type.name) {
-    changes.push({ kind: 'changeType', type: desired.type });
-  }
   return changes;
 }
+
+/**
+ * A larger type comes first, for what it has room for; a smaller one last, when what it has no room for is gone. What is
+ * there in the end has to fit.
+ */
+function planType({ type, services, targets }: LoadBalancer, desired: DesiredLoadBalancer) {
+  const wanted = desired.type;
+  if (wanted === undefined || wanted.name === type.name) return { ...roomOf(type), early: [], late: [] };
+  const change: LoadBalancerChange[] = [{ kind: 'changeType', type: wanted }];
+  const room = roomOf(wanted);
+  const fits = services.length <= room.maxServices && targets.length <= room.maxTargets;
+  return fits ? { ...room, early: change, late: [] } : { ...room, early: [], late: change };
+}
+
+const roomOf = ({ maxServices, maxTargets }: NonNullable<DesiredLoadBalancer['type']>) => ({
+  maxServices: maxServices ?? Number.POSITIVE_INFINITY,
+  maxTargets: maxTargets ?? Number.POSITIVE_INFINITY,
+});
 
 /** Only the wanted network is attached, and nothing is ever detached from another one: that may be somebody else's. */
 function planAttachment({ privateNets }: LoadBalancer, { attachment }: DesiredLoadBalancer): LoadBalancerChange[] {
@@ -106,79 +134,3 @@ function planPublicInterface({ publicNet }: LoadBalancer, wanted: boolean | unde
     disable: differs && !wanted ? [{ kind: 'disablePublicInterface' } as const] : [],
   };
 }
-
-/** New ports come before old ones go, unless the type has no room, or a redirect needs port 80. */
-function planListeners(present: LoadBalancer, desired: DesiredLoadBalancer): LoadBalancerChange[][] {
-  const wanted = new Map(desired.listeners.map(service => [service.listenPort, service]));
-  const add: LoadBalancerChange[] = [];
-  const update: LoadBalancerChange[] = [];
-  for (const service of desired.listeners) {
-    const there = present.services.find(({ listenPort }) => listenPort === service.listenPort);
-    if (there === undefined) add.push({ kind: 'addService', service });
-    else {
-      const difference = listenerDifference(service, there);
-      if (difference !== undefined) update.push({ kind: 'updateService', service: difference });
-    }
-  }
-  const remove: LoadBalancerChange[] = present.services
-    .filter(({ listenPort }) => !wanted.has(listenPort) && !desired.heldPorts.includes(listenPort))
-    .map(({ listenPort }) => ({ kind: 'deleteService', listenPort }));
-  const needs80 = desired.listeners.some(service => service.http?.redirectHTTP === true);
-  const frees80 = remove.some(change => change.kind === 'deleteService' && change.listenPort === 80);
-  const { maxServices } = present.type;
-  const noRoom = maxServices !== undefined && present.services.length + add.length > maxServices;
-  return (needs80 && frees80) || noRoom ? [remove, update, add] : [update, add, remove];
-}
-
-interface PlannedTargets {
-  readonly stages: readonly LoadBalancerChange[][];
-  readonly withoutRoom: readonly TargetBody[];
-}
-
-/**
- * Targets that are there keep their place, so that the choice is the same after a restart. A server that is reached
- * another way than before is one target only and has to go before it comes back; this happens one by one, last of all.
- */
-function planTargets(
-  present: readonly LoadBalancerTarget[],
-  { targets, keptTargets }: DesiredLoadBalancer,
-  maxTargets = Number.POSITIVE_INFINITY,
-): PlannedTargets {
-  const there = new Map(present.map(target => [targetKey(target), target]));
-  const isThere = (target: TargetBody): boolean => there.has(targetKey(target));
-  const preferred = [...targets.filter(isThere), ...targets.filter(target => !isThere(target))];
-  const wanted = new Set([...targets, ...keptTargets].map(targetKey));
-  const selectors = present.filter(({ type }) => type === 'label_selector').length;
-  const kept = keptTargets.filter(isThere).length;
-  const chosen = preferred.slice(0, Math.max(0, maxTargets - selectors - kept));
-  const stale = present.filter(
-    (target): target is Exclude<LoadBalancerTarget, { type: 'label_selector' }> =>
-      target.type !== 'label_selector' && !wanted.has(targetKey(target)),
-  );
-  const flipped = chosen.filter(target => {
-    const old = there.get(targetKey(target));
-    return old?.type === 'server' && target.type === 'server' && old.usePrivateIP !== target.usePrivateIP;
-  });
-  const missing = chosen.filter(target => !isThere(target));
-
-  const stages: LoadBalancerChange[][] = [];
-  const room = Math.max(0, maxTargets - present.length);
-  stages.push(missing.slice(0, room).map(target => ({ kind: 'addTarget', target })));
-  const waiting = missing.slice(room);
-  const leaving = stale.map(bodyOf);
-  for (const target of waiting) {
-    const first = leaving.shift();
-    if (first !== undefined) stages.push([{ kind: 'removeTarget', target: first }]);
-    stages.push([{ kind: 'addTarget', target }]);
-  }
-  for (const target of flipped) {
-    stages.push([{ kind: 'removeTarget', target }], [{ kind: 'addTarget', target }]);
-  }
-  stages.push(leaving.map(target => ({ kind: 'removeTarget', target })));
-  return { stages, withoutRoom: preferred.slice(chosen.length) };
-}
-
-const bodyOf = (target: Exclude<LoadBalancerTarget, { type: 'label_selector' }>): TargetBody =>
-  target.type === 'ip'
-    ? { type: 'ip', ip: target.ip }
-    : { type: 'server', serverID: target.serverID, usePrivateIP: target.usePrivateIP };

@@ -1,11 +1,13 @@
-import { HetznerError, isLimitExceeded } from '../../hetzner/errors.ts';
-import type { LoadBalancer, TargetBody } from '../../hetzner/lb-types.ts';
+import { isLimitExceeded } from '../../hetzner/errors.ts';
+import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { EventRecorder, EventTarget } from '../../kubernetes/events.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
 import { nodeTarget } from '../node-target.ts';
-import { type Failure, subjectOf } from './apply.ts';
-import type { Notice } from './resolve.ts';
+import type { Failure } from './apply.ts';
+import { subjectOf } from './calls.ts';
+import type { LoadBalancerPlan } from './plan.ts';
+import type { Notice } from './wanted.ts';
 
 /** Events about one Service and its load balancer, for `kubectl describe`. Reasons are those of Kubernetes and the peer. */
 export interface ServiceReport {
@@ -23,7 +25,10 @@ export interface ServiceReport {
   kept(loadBalancer: LoadBalancer): void;
   typeUnset(used: string): void;
   checkType(loadBalancer: LoadBalancer, wanted: string | undefined): void;
-  withoutRoom(loadBalancer: LoadBalancer, targets: readonly TargetBody[]): void;
+  /** Targets and listen ports that the type has no room for. */
+  withoutRoom(loadBalancer: LoadBalancer, plan: Pick<LoadBalancerPlan, 'withoutRoom' | 'portsWithoutRoom'>): void;
+  /** Nothing can reach the Service by its status. */
+  noAddress(): void;
 }
 
 export interface ReportDeps {
@@ -54,12 +59,10 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
       },
       failed: problem => warn('SyncLoadBalancerFailed', `Could not bring the load balancer in line: ${problem}`),
       failures: failures => {
-        const texts = failures.map(
-          ({ change, err }) => `${change.kind} ${subjectOf(change)}: ${err instanceof Error ? err.message : err}`,
-        );
+        const texts = failures.map(({ change, err }) => `${change.kind} ${subjectOf(change)}: ${textOf(err)}`);
         const more = texts.length > 5 ? `; and ${texts.length - 5} more` : '';
         const text = `${texts.slice(0, 5).join('; ')}${more}`;
-        const onlyRoom = failures.every(({ err }) => isLimitExceeded(err));
+        const onlyRoom = failures.every(({ change, err }) => change.kind === 'addTarget' && isLimitExceeded(err));
         warn(onlyRoom ? 'MaxTargetsReached' : 'SyncLoadBalancerFailed', `Could not make all changes: ${text}`);
         return text;
       },
@@ -80,18 +83,25 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
         const date = new Date(type.unavailableAfter).toISOString().slice(0, 10);
         warn('LoadBalancerTypeDeprecated', `The type ${type.name} is deprecated and can't be ordered after ${date}`);
       },
-      withoutRoom: (loadBalancer, targets) => {
-        if (targets.length === 0) return;
-        const { name, maxTargets } = loadBalancer.type;
-        warn(
-          'MaxTargetsReached',
-          `The type ${name} has room for ${maxTargets} targets; ${targets.length} nodes are none`,
-        );
+      withoutRoom: ({ type }, plan) => {
+        const [targets, ports] = [plan.withoutRoom.length, plan.portsWithoutRoom];
+        if (targets > 0) {
+          const text = `The type ${type.name} has room for ${type.maxTargets} targets; ${targets} nodes are none`;
+          warn('MaxTargetsReached', text);
+        }
+        if (ports.length > 0) {
+          const text = `The type ${type.name} has room for ${type.maxServices} ports; there is none for ${ports.join(', ')}`;
+          warn('SyncLoadBalancerFailed', text);
+        }
       },
+      noAddress: () =>
+        warn(
+          'NoIngressAddress',
+          'The status has no address: the public interface is off, and private addresses are left out or there are none',
+        ),
     };
   },
 });
 
-/** True when the API's answer says that trying again soon is pointless: limits of an account change by the hour. */
-export const isSlowToChange = (err: unknown): boolean =>
-  isLimitExceeded(err) || (err instanceof HetznerError && err.code.startsWith('ca_'));
+/** What an error says. */
+export const textOf = (err: unknown): string => (err instanceof Error ? err.message : String(err));

@@ -1,115 +1,34 @@
-import type { LoadBalancer, ServiceBody, TargetBody } from '../../hetzner/lb-types.ts';
-import { everything, parseLabelSelector } from '../../kubernetes/label-selector.ts';
+import type { LoadBalancer, LoadBalancerService, ServiceBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
-import { nearestName } from '../../settings/nearest.ts';
-import type { Settings } from '../../settings/settings.ts';
 import type { InstanceLists } from '../instances.ts';
-import { isUninitialized } from '../node/plan.ts';
-import { type AnnotationName, annotationPrefix, annotations, readAnnotations } from './annotations.ts';
-import { configOf, type LoadBalancerConfig } from './config.ts';
-import type { DesiredLoadBalancer } from './desired.ts';
-import { eligibleNodes } from './eligible-nodes.ts';
-import { desiredListeners } from './listeners.ts';
-import { type DesiredTarget, desiredTarget } from './targets.ts';
-
-/** What users should be told: an event with this reason on the Service, or on a node. */
-export interface Notice {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-  /** Name of the node it is about; undefined for the Service. */
-  readonly node?: string;
-}
-
-export interface Wanted {
-  readonly config: LoadBalancerConfig;
-  readonly notices: readonly Notice[];
-  /** Parts of which nobody can tell what is wanted, because an annotation is wrong; they stay as they are. */
-  readonly held: { readonly targets: boolean; readonly listeners: boolean; readonly attachment: boolean };
-}
-
-const warning = (reason: string, message: string): Notice => ({ type: 'Warning', reason, message });
-
-const targetAnnotations: readonly AnnotationName[] = ['use-private-ip', 'node-selector'];
-const attachmentAnnotations: readonly AnnotationName[] = ['private-ipv4', 'private-subnet-ip-range'];
-const isListenerAnnotation = (name: AnnotationName): boolean =>
-  /^(?:protocol|uses-proxyprotocol|certificate-type|http-|health-check-)/.test(name);
-
-/** Reads what a Service wants, and all that is wrong or not supported about it. */
-export function wantedOf(
-  service: KubeService,
-  settings: Settings['loadBalancers'],
-  networkID: number | undefined,
-): Wanted {
-  const { values, problems, wrong, unknown } = readAnnotations(service.annotations);
-  const config = configOf(values, settings);
-  const notices = problems.map(problem => warning('InvalidAnnotation', problem));
-  const selectorIsWrong = config.nodeSelector !== undefined && parseLabelSelector(config.nodeSelector) === undefined;
-  if (selectorIsWrong) {
-    notices.push(
-      warning(
-        'InvalidAnnotation',
-        `annotation ${annotationPrefix}node-selector: ${JSON.stringify(config.nodeSelector)} is no label selector`,
-      ),
-    );
-  }
-  const privateWithoutNetwork = config.usePrivateIP && networkID === undefined;
-  if (privateWithoutNetwork) {
-    notices.push(warning('SyncLoadBalancerFailed', 'use-private-ip needs a network: set HCLOUD_NETWORK'));
-  }
-  if (unknown.length > 0) notices.push(warning('UnknownAnnotation', unknownMessage(unknown)));
-  notices.push(...unsupported(service));
-  return {
-    config,
-    notices,
-    held: {
-      targets: selectorIsWrong || privateWithoutNetwork || wrong.some(name => targetAnnotations.includes(name)),
-      listeners: wrong.some(isListenerAnnotation),
-      attachment: wrong.some(name => attachmentAnnotations.includes(name)),
-    },
-  };
-}
-
-function unknownMessage(unknown: readonly string[]): string {
-  const texts = unknown.map(name => {
-    const nearest = nearestName(name, Object.keys(annotations));
-    return `${annotationPrefix}${name}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}`;
-  });
-  return `These annotations are not known and have no effect: ${texts.join(', ')}`;
-}
-
-/** Fields of a Service that a load balancer of Hetzner can't honour. */
-function unsupported({ sourceRanges, sessionAffinity }: KubeService): Notice[] {
-  const notices: Notice[] = [];
-  if (sourceRanges.length > 0) {
-    notices.push(
-      warning(
-        'UnsupportedServiceField',
-        'loadBalancerSourceRanges is not enforced: load balancers of Hetzner have no firewall',
-      ),
-    );
-  }
-  if (sessionAffinity !== '' && sessionAffinity !== 'None') {
-    notices.push(
-      warning(
-        'UnsupportedServiceField',
-        'sessionAffinity has no effect in the load balancer; http-sticky-sessions does that for http',
-      ),
-    );
-  }
-  return notices;
-}
+import type { Attachment, DesiredLoadBalancer } from './desired.ts';
+import { desiredListeners, isLocalCheck, withoutLocalCheck } from './listeners.ts';
+import { nodeTargets, presentTargets } from './node-targets.ts';
+import { holderOf } from './private-address.ts';
+import { type Notice, type Wanted, warning } from './wanted.ts';
 
 export interface DesiredInput {
   readonly service: KubeService;
   readonly wanted: Wanted;
+  /** The wanted type, with its limits as far as they are known. */
+  readonly type: DesiredLoadBalancer['type'];
   readonly nodes: readonly KubeNode[];
   readonly lists: InstanceLists;
   readonly networkID: number | undefined;
   readonly robotEnabled: boolean;
-  readonly certificates: readonly number[];
+  /** Robot has not answered yet, so nobody knows which addresses are those of its servers. */
+  readonly robotUnknown: boolean;
+  readonly certificates: {
+    readonly ids: readonly number[];
+    /** False while some of those that are wanted can't be had: then those in use stay in use, too. */
+    readonly complete: boolean;
+  };
   /** The load balancer as it is; undefined before its creation. */
   readonly present: LoadBalancer | undefined;
+  /** All of the project. */
+  readonly loadBalancers: readonly LoadBalancer[];
+  /** A private address that Hetzner refused for this load balancer. */
+  readonly refusedIP: string | undefined;
 }
 
 export interface DesiredResult {
@@ -119,44 +38,91 @@ export interface DesiredResult {
 
 /** The load balancer a Service should have. Held parts are taken from what is there. */
 export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
-  const { service, wanted, networkID, present } = input;
+  const { service, wanted, networkID, present, nodes, lists, robotEnabled } = input;
   const { config, held } = wanted;
-  const { targets, kept, notices } = held.targets ? presentTargets(present) : nodeTargets(input);
-  const { listeners, problems } = held.listeners
-    ? { listeners: [], problems: [] }
-    : desiredListeners(service, config, input.certificates);
-  const heldPorts = held.listeners
-    ? (present?.services ?? []).map(({ listenPort }) => listenPort)
-    : heldByProblem(service, listeners);
-  const attachment =
-    networkID === undefined || (held.attachment && present === undefined)
-      ? undefined
-      : { networkID, ip: held.attachment ? undefined : config.privateIPv4, subnet: config.privateSubnet };
+  const { attachment, notices: attachmentNotices } = desiredAttachment(input);
+  const outOfReach = config.usePrivateIP && attachment === undefined;
+  const targets =
+    held.targets || outOfReach
+      ? presentTargets(present)
+      : nodeTargets({ config, nodes, lists, rules: { usePrivateIP: config.usePrivateIP, networkID, robotEnabled } });
+  const keptIPs = input.robotUnknown ? presentTargets(present).kept.filter(({ type }) => type === 'ip') : [];
+  const { listeners, heldPorts, problems } = allListeners(input);
   return {
     desired: {
       owner: service.uid,
       name: config.name,
-      type: config.type,
+      type: input.type,
       algorithm: config.algorithm,
       publicInterface: config.publicInterface,
       rdns: config.rdns,
       attachment,
       listeners,
       heldPorts,
-      targets,
-      keptTargets: kept,
+      targets: targets.targets,
+      keptTargets: [...targets.kept, ...keptIPs],
     },
     notices: [
-      ...notices,
-      ...problems.map(problem =>
-        warning(
-          problem.includes('is not supported') ? 'UnsupportedProtocolConfigured' : 'SyncLoadBalancerFailed',
-          problem,
-        ),
-      ),
+      ...attachmentNotices,
+      ...targets.notices,
+      ...problems.map(({ reason = 'SyncLoadBalancerFailed', text }) => warning(reason, text)),
     ],
   };
 }
+
+/** Where it should be in the network. A load balancer in another network stays there: that may be somebody's wish. */
+function desiredAttachment(input: DesiredInput): {
+  readonly attachment: Attachment | undefined;
+  readonly notices: readonly Notice[];
+} {
+  const { wanted, networkID, present, refusedIP } = input;
+  const { config, held } = wanted;
+  if (networkID === undefined) return { attachment: undefined, notices: [] };
+  const other = present?.privateNets.find(({ network }) => network !== networkID);
+  const now = present?.privateNets.find(({ network }) => network === networkID);
+  if (now === undefined && other !== undefined) {
+    const text = `the load balancer is attached to network ${other.network} and stays there: detach it to have it attached to network ${networkID} (HCLOUD_NETWORK)`;
+    return { attachment: undefined, notices: [warning('SyncLoadBalancerFailed', text)] };
+  }
+  const anyAddress = { networkID, ip: undefined, subnet: config.privateSubnet };
+  if (held.attachment) return { attachment: now && anyAddress, notices: [] };
+  const ip = config.privateIPv4;
+  if (ip === undefined || ip === now?.ip) return { attachment: { ...anyAddress, ip }, notices: [] };
+  const holder = holderOf(ip, networkID, present, input);
+  if (holder === undefined && ip !== refusedIP) return { attachment: { ...anyAddress, ip }, notices: [] };
+  const why = holder === undefined ? 'Hetzner refused it' : `${holder} has it`;
+  const text = `private-ipv4 ${ip} can't be had: ${why}. The load balancer ${now === undefined ? 'gets another address' : `keeps ${now.ip}`}`;
+  return { attachment: anyAddress, notices: [warning('SyncLoadBalancerFailed', text)] };
+}
+
+function allListeners({ service, wanted: { config, held }, certificates, present }: DesiredInput) {
+  const there = new Map(present?.services.map(one => [one.listenPort, one]));
+  if (held.listeners) return { listeners: onlyNodePorts(service, there), heldPorts: [], problems: [] };
+  const inUse = certificates.complete ? [] : (present?.services ?? []).flatMap(({ http }) => http?.certificates ?? []);
+  const { listeners, problems } = desiredListeners(service, config, [...new Set([...certificates.ids, ...inUse])]);
+  const heldPorts = heldByProblem(service, listeners);
+  const adjusted = listeners.flatMap((listener): ServiceBody[] => {
+    const now = there.get(listener.listenPort);
+    if (now === undefined) return held.newListeners ? [] : [held.healthCheck ? withoutCheck(listener) : listener];
+    if (held.healthCheck) return [{ ...withoutCheck(listener), ...checkFollowing(now, listener.destinationPort) }];
+    return [isLocalCheck(now.healthCheck) ? withoutLocalCheck(listener) : listener];
+  });
+  return { listeners: adjusted, heldPorts, problems };
+}
+
+const withoutCheck = ({ healthCheck: _, ...rest }: ServiceBody): ServiceBody => rest;
+
+/** The port of a health check that looked at the node port, and so has to follow it. */
+const checkFollowing = (now: LoadBalancerService, nodePort: number | undefined): Pick<ServiceBody, 'healthCheck'> =>
+  now.healthCheck.port === now.destinationPort ? { healthCheck: { port: nodePort } } : {};
+
+const onlyNodePorts = (service: KubeService, there: ReadonlyMap<number, LoadBalancerService>): ServiceBody[] =>
+  service.ports.flatMap(({ protocol, port, nodePort }) => {
+    const now = there.get(port);
+    if (protocol !== 'TCP' || now === undefined) return [];
+    if (nodePort === 0) return [{ listenPort: port }];
+    return [{ listenPort: port, destinationPort: nodePort, ...checkFollowing(now, nodePort) }];
+  });
 
 /** A TCP port that can't be had right now keeps the listener it has, unless the API needs the port for a redirect. */
 function heldByProblem(service: KubeService, listeners: readonly ServiceBody[]): number[] {
@@ -165,55 +131,4 @@ function heldByProblem(service: KubeService, listeners: readonly ServiceBody[]):
     .filter(({ protocol, port }) => protocol === 'TCP' && !(port === 80 && redirects))
     .map(({ port }) => port)
     .filter(port => listeners.every(({ listenPort }) => listenPort !== port));
-}
-
-const presentTargets = (present: LoadBalancer | undefined) => ({
-  targets: [] as TargetBody[],
-  kept: (present?.targets ?? []).flatMap((target): TargetBody[] => {
-    if (target.type === 'label_selector') return [];
-    if (target.type === 'ip') return [{ type: 'ip', ip: target.ip }];
-    return [{ type: 'server', serverID: target.serverID, usePrivateIP: target.usePrivateIP }];
-  }),
-  notices: [] as Notice[],
-});
-
-function nodeTargets({ wanted, nodes, lists, networkID, robotEnabled }: DesiredInput) {
-  const { config } = wanted;
-  const selector =
-    config.nodeSelector === undefined ? everything : (parseLabelSelector(config.nodeSelector) ?? everything);
-  // A node that is only just joining becomes a target once it is initialised, without a word before.
-  const known = nodes.filter(node => node.providerID !== '' || !isUninitialized(node));
-  const eligible = eligibleNodes(known, selector);
-  const rules = { usePrivateIP: config.usePrivateIP, networkID, robotEnabled };
-  const results = [...eligible]
-    .sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1))
-    .map(node => desiredTarget(node, lists, rules));
-  const skipped = results.filter((r): r is DesiredTarget & { kind: 'skip' } => r.kind === 'skip');
-  const notices: Notice[] = skipped.map(({ node, reason, problem }) => ({
-    ...warning(reason, `Not a target: ${problem}`),
-    node,
-  }));
-  if (eligible.length === 0) {
-    notices.push(
-      warning(
-        'UnAvailableLoadBalancer',
-        `There are no nodes that can be targets; nodes with the label node.kubernetes.io/exclude-from-external-load-balancers are none${config.nodeSelector === undefined ? '' : `, nor those outside of node-selector ${config.nodeSelector}`}`,
-      ),
-    );
-  } else if (skipped.length > 0) {
-    notices.push(
-      warning(
-        'SyncLoadBalancerFailed',
-        `${skipped.length} of ${eligible.length} nodes are not targets: ${skipped
-          .map(s => s.problem)
-          .slice(0, 5)
-          .join('; ')}`,
-      ),
-    );
-  }
-  return {
-    targets: results.flatMap(r => (r.kind === 'target' ? [r.target] : [])),
-    kept: skipped.flatMap(({ keep }) => (keep === undefined ? [] : [keep])),
-    notices,
-  };
 }

@@ -26,3 +26,8 @@ export const sameIngress = (present: readonly IngressAddress[], wanted: readonly
     const sameMode = address.ipMode === undefined || address.ipMode === other?.ipMode;
     return address.ip === other?.ip && address.hostname === other?.hostname && sameMode;
   });
+
+/** True while Hetzner has not told yet which addresses the load balancer has. */
+export const lacksAddress = ({ publicNet, privateNets }: LoadBalancer): boolean =>
+  (publicNet.enabled && publicNet.ipv4 === undefined && publicNet.ipv6 === undefined) ||
+  privateNets.some(({ ip }) => ip === '');

@@ -1,6 +1,7 @@
 import type { TargetBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { type InstanceLists, locate } from '../instances.ts';
+import { type Notice, warning } from './wanted.ts';
 
 export interface TargetRules {
   /** Through the private network. */
@@ -12,7 +13,7 @@ export interface TargetRules {
 
 /** What a node should be in a load balancer. */
 export type DesiredTarget =
-  | { readonly kind: 'target'; readonly node: string; readonly target: TargetBody }
+  | { readonly kind: 'target'; readonly node: string; readonly target: TargetBody; readonly notice?: Notice }
   /** It can't be added, but what is there of it stays: nothing says that it is wrong. */
   | {
       readonly kind: 'skip';
@@ -76,12 +77,21 @@ function robotTarget(
   skip: (reason: SkipReason, problem: string) => DesiredTarget,
 ): DesiredTarget {
   if (!robotEnabled) return skip('UnknownProviderIDPrefix', 'it is a Robot server and ROBOT_ENABLED is not set');
-  const target = (ip: string): DesiredTarget => ({ kind: 'target', node: node.name, target: { type: 'ip', ip } });
+  const target = (ip: string, notice?: Notice): DesiredTarget => ({
+    kind: 'target',
+    node: node.name,
+    target: { type: 'ip', ip },
+    ...(notice !== undefined && { notice }),
+  });
   const internal = node.addresses.find(({ type }) => type === 'InternalIP')?.address;
   if (usePrivateIP && internal !== undefined) return target(internal);
   const located = locate(node, lists);
   const ip = located.kind === 'found' && located.machine.kind === 'robot' ? located.machine.server.ipv4 : undefined;
   if (ip !== undefined && !usePrivateIP) return target(ip);
+  if (ip !== undefined) {
+    const text = `node ${node.name} has no InternalIP, which use-private-ip needs: its public address ${ip} is used`;
+    return target(ip, warning('InternalIPNotConfigured', text));
+  }
   if (usePrivateIP) return skip('InternalIPNotConfigured', 'it has no InternalIP, which use-private-ip needs');
   return skip('ServerNotFound', 'its address is not known to the Robot account');
 }

@@ -1,0 +1,33 @@
+import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
+import type { Applied } from './apply.ts';
+import type { ResolvedCertificates } from './certificate-keeper.ts';
+import type { ServiceReport } from './report.ts';
+
+export interface Conclusion {
+  readonly applied: Applied;
+  readonly created: boolean;
+  readonly certificates: Pick<ResolvedCertificates, 'problem' | 'lookAgainIn'>;
+  /** Whether all addresses are known. */
+  readonly complete: boolean;
+  /** Whether something stays wrong that only the user can change. */
+  readonly hasNotices: boolean;
+  readonly tell: ServiceReport;
+}
+
+/** What stays wrong is spoken of again after this, in ms: events are kept for an hour. */
+const remindAfter = 3_600_000;
+/** The load balancer turned out to be another than it was taken for; ms until it is read again. */
+const surpriseRetry = 1_000;
+/** What Hetzner has not told yet is looked for again after this, in ms. */
+const incompleteRetry = 5_000;
+
+/** How a run ends that has done what it could. */
+export function conclude({ applied, created, certificates, complete, hasNotices, tell }: Conclusion): Outcome {
+  if (applied.failures.length > 0) return failed(new Error(tell.failures(applied.failures)));
+  if (created || applied.changes > 0) tell.ensured();
+  if (certificates.problem !== undefined) return failed(certificates.problem, certificates.lookAgainIn);
+  if (applied.surprised) return again(surpriseRetry);
+  if (!complete) return again(incompleteRetry);
+  if (certificates.lookAgainIn !== undefined) return again(certificates.lookAgainIn);
+  return hasNotices ? again(remindAfter) : done;
+}

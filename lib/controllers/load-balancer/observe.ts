@@ -1,0 +1,64 @@
+import type { LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
+import type { LoadBalancer } from '../../hetzner/lb-types.ts';
+import { pause } from '../../hetzner/pause.ts';
+import type { CallOptions } from '../../hetzner/types.ts';
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import type { Clock } from '../../streams/clock.ts';
+import type { InstanceLists, Instances } from '../instances.ts';
+import type { DesiredLoadBalancer } from './desired.ts';
+import type { ServiceReport } from './report.ts';
+import { settleTime } from './settle-time.ts';
+import { lacksAddress } from './status.ts';
+import type { LoadBalancerView } from './view.ts';
+
+/** What a run reads beside the load balancers, each from what all Services share. */
+export interface Observer {
+  /** How to reach the nodes. */
+  machines(o: CallOptions): Promise<InstanceLists>;
+  /** The type of that name with its limits, which are only looked up where another one is wanted; undefined when unknown. */
+  typeOf(
+    name: string | undefined,
+    present: LoadBalancer | undefined,
+    tell: ServiceReport,
+    o: CallOptions,
+  ): Promise<DesiredLoadBalancer['type']>;
+  /** The load balancer with the addresses that Hetzner chose: those it has not told yet need one read. */
+  withAddresses(loadBalancer: LoadBalancer, o: CallOptions): Promise<LoadBalancer>;
+}
+
+export interface ObserverDeps {
+  readonly view: LoadBalancerView;
+  readonly instances: Instances;
+  readonly nodes: Pick<Store<KubeNode>, 'list' | 'observedAt'>;
+  readonly types: LoadBalancerTypes;
+  /** How much older than a Node the list of servers may be that tells how to reach it, in ms. */
+  readonly maxAge: number;
+  readonly clock: Clock;
+}
+
+export function createObserver({ view, instances, nodes, types, maxAge, clock }: ObserverDeps): Observer {
+  return {
+    machines: o => {
+      const newest = nodes.list().reduce((max, { name }) => Math.max(max, nodes.observedAt(name) ?? 0), 0);
+      return instances.readBest(newest - maxAge, o);
+    },
+    typeOf: async (name, present, tell, o) => {
+      if (name === undefined) return undefined;
+      if (present === undefined) return { name };
+      if (name === present.type.name) return present.type;
+      const known = await types.get(o);
+      const found = known.find(type => type.name === name);
+      if (found === undefined)
+        tell.failed(`there is no load balancer type ${name}, only ${known.map(type => type.name).join(', ')}`);
+      return found;
+    },
+    withAddresses: async (loadBalancer, o) => {
+      if (!lacksAddress(loadBalancer)) return loadBalancer;
+      const since = clock.monotonic();
+      await pause(settleTime, o.signal);
+      const all = await view.load(since, o);
+      return all.find(({ id }) => id === loadBalancer.id) ?? loadBalancer;
+    },
+  };
+}
