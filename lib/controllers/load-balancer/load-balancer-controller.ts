@@ -212,7 +212,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     refusals.learn(service.uid, applied.failures);
     tell.withoutRoom(applied.loadBalancer, plan);
     if (applied.failures.length > 0 || applied.surprised) view.invalidate();
-    const complete = await observer.withAddresses(applied.loadBalancer, o);
+    const complete = await observer.withAddresses(applied.loadBalancer, wanted.config, o);
     const status = await writeStatus(service, complete, wanted, tell, run);
     if (status !== undefined) return status;
     await deps.certificates.cleanUp(certificates.obsolete, o);
@@ -220,7 +220,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       applied,
       created: present === undefined,
       certificates,
-      complete: !lacksAddress(complete),
+      complete: !lacksAddress(complete, wanted.config),
       hasNotices: wanted.notices.length + notices.length > 0,
       tell,
     });
@@ -255,9 +255,10 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     run: Reconcile,
   ): Promise<Outcome | undefined> {
     const ingress = ingressOf(loadBalancer, config);
-    if (ingress.length === 0 && !lacksAddress(loadBalancer)) tell.noAddress();
+    const isIncomplete = lacksAddress(loadBalancer, config);
+    if (ingress.length === 0 && !isIncomplete) tell.noAddress();
     // What is not known for sure does not take away what is said already.
-    const isUnsure = held.status || (lacksAddress(loadBalancer) && config.hostname === undefined);
+    const isUnsure = held.status || isIncomplete;
     if (sameIngress(service.ingress, ingress) || (isUnsure && service.ingress.length > 0)) return undefined;
     const written = await write(service, { ingress }, run);
     if ('kind' in written) return written;

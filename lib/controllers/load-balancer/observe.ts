@@ -6,6 +6,7 @@ import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Clock } from '../../streams/clock.ts';
 import type { InstanceLists, Instances } from '../instances.ts';
+import type { LoadBalancerConfig } from './config.ts';
 import type { DesiredLoadBalancer } from './desired.ts';
 import type { ServiceReport } from './report.ts';
 import { settleTime } from './settle-time.ts';
@@ -23,8 +24,8 @@ export interface Observer {
     tell: ServiceReport,
     o: CallOptions,
   ): Promise<DesiredLoadBalancer['type']>;
-  /** The load balancer with the addresses that Hetzner chose: those it has not told yet need one read. */
-  withAddresses(loadBalancer: LoadBalancer, o: CallOptions): Promise<LoadBalancer>;
+  /** The load balancer with the addresses that Hetzner chose: those it has not told yet need one read, if the status names them. */
+  withAddresses(loadBalancer: LoadBalancer, config: LoadBalancerConfig, o: CallOptions): Promise<LoadBalancer>;
 }
 
 export interface ObserverDeps {
@@ -53,8 +54,8 @@ export function createObserver({ view, instances, nodes, types, maxAge, clock }:
         tell.failed(`there is no load balancer type ${name}, only ${known.map(type => type.name).join(', ')}`);
       return found;
     },
-    withAddresses: async (loadBalancer, o) => {
-      if (!lacksAddress(loadBalancer)) return loadBalancer;
+    withAddresses: async (loadBalancer, config, o) => {
+      if (!lacksAddress(loadBalancer, config)) return loadBalancer;
       const since = clock.monotonic();
       await pause(settleTime, o.signal);
       const all = await view.load(since, o);

@@ -18,22 +18,6 @@ export function ingressOf(loadBalancer: LoadBalancer, config: LoadBalancerConfig
   return addresses.map(ip => ({ ip, ipMode }));
 }
 
-/**
- * Whether all addresses are known that the status should name. While a load balancer is being created, by whomever, the
- * API tells none of them, and after an attachment not the private one.
- */
-export function tellsAddresses(
-  { publicNet, privateNets }: LoadBalancer,
-  { hostname, privateIngress }: LoadBalancerConfig,
-  networkID: number | undefined,
-): boolean {
-  if (hostname !== undefined) return true;
-  if (publicNet.enabled && publicNet.ipv4 === undefined) return false;
-  return (
-    !privateIngress || networkID === undefined || privateNets.some(net => net.network === networkID && net.ip !== '')
-  );
-}
-
 /** True when both say the same in the same order. An API server without ipMode drops it, so absent equals anything. */
 export const sameIngress = (present: readonly IngressAddress[], wanted: readonly IngressAddress[]): boolean =>
   present.length === wanted.length &&
@@ -43,7 +27,12 @@ export const sameIngress = (present: readonly IngressAddress[], wanted: readonly
     return address.ip === other?.ip && address.hostname === other?.hostname && sameMode;
   });
 
-/** True while Hetzner has not told yet which addresses the load balancer has. */
-export const lacksAddress = ({ publicNet, privateNets }: LoadBalancer): boolean =>
-  (publicNet.enabled && publicNet.ipv4 === undefined && publicNet.ipv6 === undefined) ||
-  privateNets.some(({ ip }) => ip === '');
+/** True while Hetzner has not told yet which addresses the load balancer has that the status should name. */
+export function lacksAddress(
+  { publicNet, privateNets }: LoadBalancer,
+  { hostname, privateIngress }: LoadBalancerConfig,
+): boolean {
+  if (hostname !== undefined) return false;
+  if (publicNet.enabled && publicNet.ipv4 === undefined && publicNet.ipv6 === undefined) return true;
+  return privateIngress && privateNets.some(({ ip }) => ip === '');
+}
