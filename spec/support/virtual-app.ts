@@ -10,7 +10,7 @@ import { createLogger, type RootLogger } from '../../lib/observability/winston-l
 import { loadSettings } from '../../lib/settings/load.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { createFakeHetzner, type FakeHetzner, type FakeHetznerOptions } from '../../lib/simulator/hetzner/fake.ts';
-import { InProcessDispatcher } from '../../lib/simulator/kubernetes/dispatcher.ts';
+import { type Exchanger, InProcessDispatcher } from '../../lib/simulator/kubernetes/dispatcher.ts';
 import { createFakeKubernetes, type FakeKubernetes } from '../../lib/simulator/kubernetes/fake.ts';
 import type { Run } from '../../lib/streams/workqueue.ts';
 import { exchangerOf } from './hetzner-exchanger.ts';
@@ -74,12 +74,13 @@ export interface VirtualApp
   eventsOf(name: string): KubeObject[];
   /** From now on each kubelet reports its status every `every` ms, by default as often as an unchanged one does. */
   startHeartbeats(every?: number): void;
+  /** The token that is read from now on, as from a file that was replaced. It may be that of another project. */
+  rotateToken(to: string, project?: FakeHetzner): void;
+  /** The login to Robot that is read from now on. */
+  rotateLogin(to: RobotLogin): void;
   /** Requests to Hetzner since the instant `since` (of `now`). */
   spent(since?: number): Spent;
 }
-
-const robotLoginOf = ({ robot: { enabled, user, password } }: Settings): (() => RobotLogin) | undefined =>
-  enabled && user !== undefined && password !== undefined ? () => ({ user, password }) : undefined;
 
 const ADMIN = 'admin-token';
 
@@ -114,6 +115,17 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
   const kubernetes = createFakeKubernetes({ tokens: users });
   const hetzner = createFakeHetzner({ token, now, answerDelay: 20, actionDuration: 400, ...options });
   const { id: networkID } = hetzner.networks.create({ name: 'k8s', ipRange: '10.0.0.0/8', subnets: ['10.0.0.0/16'] });
+  const projects = new Map([[token, hetzner]]);
+  let [currentToken, rotatedLogin] = [token, undefined as RobotLogin | undefined];
+  const robotLoginOf = ({ robot: { enabled, user, password } }: Settings): (() => RobotLogin) | undefined =>
+    enabled && user !== undefined && password !== undefined ? () => rotatedLogin ?? { user, password } : undefined;
+  /** What answers the requests of a controller: the project of the token it shows. */
+  const exchangerFor = (user: string): Exchanger => ({
+    exchange: (request, answer) => {
+      const shown = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
+      return exchangerOf(projects.get(shown) ?? hetzner, user).exchange(request, answer);
+    },
+  });
   const access: KubeAccess = { client: inProcessClient(kubernetes.handle, ADMIN) };
 
   const load = ({ args = [], env = {} }: VirtualStartOptions): Settings => {
@@ -139,12 +151,12 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
     const runs: Run[] = [];
     const logger = createLogger({
       level: settings.log.level,
-      secrets: () => [token],
+      secrets: () => [...projects.keys()],
       clock,
       write: line => written.push(line),
     });
     const [metrics, health] = [createMetrics(), createHealth()];
-    const dispatcher = new InProcessDispatcher(exchangerOf(hetzner, user));
+    const dispatcher = new InProcessDispatcher(exchangerFor(user));
     const kubeDispatcher = new InProcessDispatcher(kubernetes, 2);
     const connection = {
       server: 'http://kubernetes',
@@ -154,7 +166,7 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
     };
     const clients = createClients({
       settings,
-      token: () => token,
+      token: () => currentToken,
       robotLogin: robotLoginOf(settings),
       clock,
       logger,
@@ -179,7 +191,7 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
       logger,
       health,
       user,
-      lines: () => parseLogLines(written, [token]),
+      lines: () => parseLogLines(written, [...projects.keys()]),
       runs,
       error: () => error,
       metrics: () => metrics.render(),
@@ -230,6 +242,13 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
           void heartbeat(access, metadata.name);
       };
       setInterval(beat, every);
+    },
+    rotateToken: (to, project = hetzner) => {
+      projects.set(to, project);
+      currentToken = to;
+    },
+    rotateLogin: to => {
+      rotatedLogin = to;
     },
     spent: (since = 0) => {
       const all = hetzner.count({ since });

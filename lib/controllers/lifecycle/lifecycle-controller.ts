@@ -196,7 +196,8 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
 
   /** Subscribed to before the triggers, so that a run finds what it was triggered by. */
   const nodes$ = defer(() => nodes.watch()).pipe(
-    tap(({ type, object }) => {
+    tap(({ type, object, previous }) => {
+      if (object.providerID !== previous?.providerID) witness.observe(instances.latest());
       if (type !== 'deleted' && !isReady(object)) return;
       book.delete(object.name);
       if (type === 'deleted') reports.forget(object.name);
