@@ -4,6 +4,7 @@ import type { InstanceLists } from '../instances.ts';
 import type { Attachment, DesiredLoadBalancer } from './desired.ts';
 import { desiredListeners, isLocalCheck, withoutLocalCheck } from './listeners.ts';
 import { nodeTargets, presentTargets } from './node-targets.ts';
+import { placeNotices } from './place.ts';
 import { holderOf } from './private-address.ts';
 import { type Notice, type Wanted, warning } from './wanted.ts';
 
@@ -63,6 +64,7 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
       keptTargets: [...targets.kept, ...keptIPs],
     },
     notices: [
+      ...placeNotices(config, present),
       ...attachmentNotices,
       ...targets.notices,
       ...problems.map(({ reason = 'SyncLoadBalancerFailed', text }) => warning(reason, text)),

@@ -6,7 +6,7 @@ import type { Trigger } from '../../streams/workqueue.ts';
 import { type InstanceLists, locate } from '../instances.ts';
 import { annotationPrefix } from './annotations.ts';
 import { eligibleNodes } from './eligible-nodes.ts';
-import { type ClassRules, needsCleanup, wantsLoadBalancer } from './ownership.ts';
+import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 
 export interface TriggerSources {
   readonly services: Store<KubeService>;
@@ -50,14 +50,25 @@ function triggersOf({ type, object, previous, initial }: StoreChange<KubeService
   const concernsUs = (service: KubeService): boolean =>
     wantsLoadBalancer(service, rules) || needsCleanup(service, rules);
   if (type === 'deleted' || !(concernsUs(object) || (previous !== undefined && concernsUs(previous)))) return [];
-  if (type === 'updated' && previous !== undefined && signatureOf(previous) === signatureOf(object)) return [];
+  if (type === 'updated' && previous !== undefined && isSame(previous, object)) return [];
   const reason = initial ? 'Service present at start' : `Service ${type}`;
   return [{ key: keyOf(object), reason, priority: initial ? -1 : 0 }];
 }
 
-/** All of a Service that decides about its load balancer; status and resource version are no part of it. */
-const signatureOf = ({ resourceVersion: _, ingress: __, labels: ___, ...rest }: KubeService): string =>
-  JSON.stringify(rest);
+/** Whether nothing changed that decides about the load balancer. That we hold the Service is our own doing, losing it is not. */
+const isSame = (previous: KubeService, object: KubeService): boolean =>
+  signatureOf(previous) === signatureOf(object) && (isHeld(object) || !isHeld(previous));
+
+const isHeld = ({ finalizers }: KubeService): boolean => finalizers.includes(cleanupFinalizer);
+
+/** All of a Service that decides about its load balancer but for the finalizers; status and resource version are no part of it. */
+const signatureOf = ({
+  resourceVersion: _,
+  ingress: __,
+  labels: ___,
+  finalizers: ____,
+  ...rest
+}: KubeService): string => JSON.stringify(rest);
 
 const usesNodeSelector = ({ annotations }: KubeService): boolean =>
   annotations[`${annotationPrefix}node-selector`] !== undefined;
