@@ -14,6 +14,10 @@ export type Machine =
   | { readonly kind: 'cloud'; readonly server: Server }
   | { readonly kind: 'robot'; readonly server: RobotServer };
 
+/** Its number at Hetzner. */
+export const machineID = (machine: Machine): number =>
+  machine.kind === 'cloud' ? machine.server.id : machine.server.number;
+
 /** The newest answers of both clouds. */
 export interface InstanceLists {
   readonly cloud: ServerList | undefined;

@@ -1,6 +1,7 @@
 import { KubeError } from './errors.ts';
 import type { ListWatchOptions } from './list-watch.ts';
 import { newerWitness, type Position, type Witness, witnessOf } from './position.ts';
+import type { KubeReader } from './reader.ts';
 import { resourceVersionOf } from './watch-event.ts';
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
@@ -14,7 +15,7 @@ const bad = (path: string, what: string): KubeError =>
  * object left out would look like a deleted one.
  */
 export const readPages = async <T>(
-  options: Pick<ListWatchOptions<T>, 'client' | 'path' | 'pageSize' | 'prune' | 'fieldSelector'>,
+  options: Pick<ListWatchOptions<T>, 'path' | 'pageSize' | 'prune' | 'fieldSelector'> & { readonly client: KubeReader },
   emit: (object: T) => void,
   signal: AbortSignal,
 ): Promise<Position> => {

@@ -1,3 +1,5 @@
+import type { KubeNode } from '../../kubernetes/types.ts';
+import { isUninitialized } from '../node/plan.ts';
 import { type Evidence, missingWith, type Observation } from './evidence.ts';
 
 /**
@@ -39,6 +41,15 @@ export function desiredNode(evidence: Evidence, observed: Observation, confirmAf
   const notBefore = since + (trust === 'witnessed' ? confirmAfter : unwitnessed);
   if (requestedAt < notBefore) return { kind: 'confirm', notBefore };
   return { kind: trust === 'witnessed' ? 'gone' : 'verify' };
+}
+
+/** A node that was never tied to a machine is left alone for this long after it was first seen, in ms. */
+const unknownGrace = 600_000;
+
+/** ms until a node may be judged that was first seen `age` ms ago; Infinity for one without provider ID that lives without us. */
+export function graceOf(node: KubeNode, age: number): number {
+  if (node.providerID !== '') return 0;
+  return isUninitialized(node) ? Math.max(0, unknownGrace - age) : Number.POSITIVE_INFINITY;
 }
 
 /** ms until a node whose machine is there is looked at again: 10 s at first, a minute after two minutes. */

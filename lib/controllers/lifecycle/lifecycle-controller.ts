@@ -14,7 +14,7 @@ import { type ControllerHooks, controller, type Reconcile } from '../controller.
 import { type InstanceLists, type Instances, isOurs, type Located, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
 import { applyLifecycle } from './apply.ts';
-import { desiredNode, knownMachine, lookAgainAfter, unknownMachine } from './desired.ts';
+import { desiredNode, graceOf, knownMachine, lookAgainAfter, unknownMachine } from './desired.ts';
 import { addObservation, type Evidence, foundAgain, newEvidence, type Observation } from './evidence.ts';
 import { isReady, type LifecycleChange, planNotReady, planReady } from './plan.ts';
 import { createReports, remindAfter } from './reports.ts';
@@ -35,8 +35,6 @@ export interface LifecycleControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
-/** A node that was never tied to a machine is left alone for this long after it was first seen, in ms. */
-const unknownGrace = 600_000;
 /** A deletion that has to wait for long is looked into every so often, in ms: the answers may become clearer. */
 const confirmEvery = 60_000;
 /** A node somebody else wrote at the same moment is tried again after this, in ms, a few times. */
@@ -63,18 +61,10 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
       }
       return again(remindAfter);
     }
-    const grace = graceOf(node);
+    const grace = graceOf(node, clock.monotonic() - (nodes.observedAt(node.name) ?? clock.monotonic()));
     if (grace > 0) return Number.isFinite(grace) ? again(grace) : done;
     return reconcileNotReady(node, run);
   }
-
-  /** ms until the node may be judged; Infinity for one without provider ID that lives without us. */
-  const graceOf = (node: KubeNode): number => {
-    if (node.providerID !== '') return 0;
-    if (!isUninitialized(node)) return Number.POSITIVE_INFINITY;
-    const observedAt = nodes.observedAt(node.name) ?? clock.monotonic();
-    return Math.max(0, observedAt + unknownGrace - clock.monotonic());
-  };
 
   async function reconcileNotReady(node: KubeNode, run: Reconcile): Promise<Outcome> {
     const early = (evidenceOf(node).confirmAt ?? 0) - clock.monotonic();

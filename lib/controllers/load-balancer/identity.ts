@@ -1,4 +1,6 @@
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
+import type { KubeService } from '../../kubernetes/types.ts';
+import type { Wanted } from './wanted.ts';
 
 /** Label of a load balancer that names the Service it belongs to. */
 export const ownerLabel = 'hcloud-ccm/service-uid';
@@ -51,4 +53,25 @@ export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf 
     kind: 'refused',
     problem: `${called} belongs to a Service with the uid ${owner}, which is not in this cluster`,
   };
+}
+
+const placeProblem =
+  'neither a location nor a network zone is set: use the annotation load-balancer.hetzner.cloud/location or load-balancer.hetzner.cloud/network-zone, or HCLOUD_LOAD_BALANCERS_LOCATION or HCLOUD_LOAD_BALANCERS_NETWORK_ZONE';
+
+/** As `identify`, but what would be taken or made must be wanted for sure: a load balancer costs money as soon as it is there. */
+export function choose(
+  { uid }: Pick<KubeService, 'uid'>,
+  { config, held }: Pick<Wanted, 'config' | 'held'>,
+  all: readonly LoadBalancer[],
+  ownerOf: IdentityQuery['ownerOf'],
+): Identity {
+  const { id, name, location, networkZone } = config;
+  const identity = identify(all, { uid, id, name, ownerOf });
+  if (identity.kind === 'own' || identity.kind === 'refused') return identity;
+  if (held.creation) {
+    const problem = 'no load balancer is made or taken over while it is not clear what is wanted: see the other events';
+    return { kind: 'refused', problem };
+  }
+  const isNowhere = identity.kind === 'create' && location === undefined && networkZone === undefined;
+  return isNowhere ? { kind: 'refused', problem: placeProblem } : identity;
 }

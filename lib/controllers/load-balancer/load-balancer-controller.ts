@@ -27,14 +27,14 @@ import { cleanUpLoadBalancers } from './clean-up.ts';
 import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
 import type { DesiredLoadBalancer } from './desired.ts';
-import { type Identity, identify } from './identity.ts';
+import { choose, type Identity } from './identity.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { planLoadBalancer } from './plan.ts';
 import { createRefusals } from './refusals.ts';
 import { createReport, type ServiceReport, textOf } from './report.ts';
 import { desiredLoadBalancer } from './resolve.ts';
-import { ingressOf, lacksAddress, sameIngress } from './status.ts';
+import { ingressOf, lacksAddress, planStatus } from './status.ts';
 import { loadBalancerTriggers } from './triggers.ts';
 import { createLoadBalancerView } from './view.ts';
 import { type Wanted, wantedOf } from './wanted.ts';
@@ -68,9 +68,6 @@ export interface LoadBalancerControllerDeps {
 const conflictRetry = 200;
 /** A list younger than this is good enough for a run after a failure, in ms. */
 const retryMaxAge = 60_000;
-
-const placeProblem =
-  'neither a location nor a network zone is set: use the annotation load-balancer.hetzner.cloud/location or load-balancer.hetzner.cloud/network-zone, or HCLOUD_LOAD_BALANCERS_LOCATION or HCLOUD_LOAD_BALANCERS_NETWORK_ZONE';
 
 /** Keeps a load balancer for each Service that asks for one. One key a Service, so work on one is never done twice at once. */
 export function loadBalancerController(deps: LoadBalancerControllerDeps): Observable<Run> {
@@ -139,22 +136,14 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     return bringIntoLine(held, wanted, present, all, tell, run);
   }
 
-  /** Checked before anything is made, for a load balancer costs money as soon as it is there. */
-  function identityOf({ uid }: KubeService, { config, held }: Wanted, all: readonly LoadBalancer[]): Identity {
-    const { id, name, location, networkZone } = config;
-    const identity = identify(all, { uid, id, name, ownerOf });
-    const refused = (problem: string): Identity => ({ kind: 'refused', problem });
-    if (identity.kind === 'own' || identity.kind === 'refused') return identity;
-    if (held.creation)
-      return refused(
-        'no load balancer is made or taken over while it is not clear what is wanted: see the other events',
-      );
-    if (identity.kind === 'create')
-      return location === undefined && networkZone === undefined ? refused(placeProblem) : identity;
+  function identityOf(service: KubeService, wanted: Wanted, all: readonly LoadBalancer[]): Identity {
+    const identity = choose(service, wanted, all, ownerOf);
+    if (identity.kind !== 'adopt') return identity;
     const { loadBalancer } = identity;
-    const first = claims.claim(loadBalancer.id, uid);
+    const first = claims.claim(loadBalancer.id, service.uid);
     if (first === undefined) return identity;
-    return refused(`load balancer ${loadBalancer.name} (${loadBalancer.id}) belongs to Service ${ownerOf(first)}`);
+    const problem = `load balancer ${loadBalancer.name} (${loadBalancer.id}) belongs to Service ${ownerOf(first)}`;
+    return { kind: 'refused', problem };
   }
 
   const ownerOf = (uid: string): string | undefined => {
@@ -250,16 +239,14 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   async function writeStatus(
     service: KubeService,
     loadBalancer: LoadBalancer,
-    { config, held }: Wanted,
+    wanted: Wanted,
     tell: ServiceReport,
     run: Reconcile,
   ): Promise<Outcome | undefined> {
-    const ingress = ingressOf(loadBalancer, config);
-    const isIncomplete = lacksAddress(loadBalancer, config);
-    if (ingress.length === 0 && !isIncomplete) tell.noAddress();
-    // What is not known for sure does not take away what is said already.
-    const isUnsure = held.status || isIncomplete;
-    if (sameIngress(service.ingress, ingress) || (isUnsure && service.ingress.length > 0)) return undefined;
+    const { config } = wanted;
+    if (ingressOf(loadBalancer, config).length === 0 && !lacksAddress(loadBalancer, config)) tell.noAddress();
+    const ingress = planStatus(service, loadBalancer, wanted);
+    if (ingress === undefined) return undefined;
     const written = await write(service, { ingress }, run);
     if ('kind' in written) return written;
     run.log.info('Updated status of Service', {

@@ -1,6 +1,7 @@
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
-import type { IngressAddress } from '../../kubernetes/types.ts';
+import type { IngressAddress, KubeService } from '../../kubernetes/types.ts';
 import type { LoadBalancerConfig } from './config.ts';
+import type { Wanted } from './wanted.ts';
 
 /**
  * What the status of the Service says of its load balancer. With the PROXY protocol, traffic from inside the cluster
@@ -35,4 +36,15 @@ export function lacksAddress(
   if (hostname !== undefined) return false;
   if (publicNet.enabled && publicNet.ipv4 === undefined && publicNet.ipv6 === undefined) return true;
   return privateIngress && privateNets.some(({ ip }) => ip === '');
+}
+
+/** The status that has to be written; undefined when it is there. What is not known for sure takes nothing away. */
+export function planStatus(
+  { ingress: present }: KubeService,
+  loadBalancer: LoadBalancer,
+  { config, held }: Pick<Wanted, 'config' | 'held'>,
+): IngressAddress[] | undefined {
+  const ingress = ingressOf(loadBalancer, config);
+  const isUnsure = held.status || lacksAddress(loadBalancer, config);
+  return sameIngress(present, ingress) || (isUnsure && present.length > 0) ? undefined : ingress;
 }

@@ -24,12 +24,13 @@ import { fromAbortable } from '../../streams/from-abortable.ts';
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
-import { type Instances, type Located, locate, type Machine } from '../instances.ts';
+import { type Instances, type Located, locate, type Machine, machineID } from '../instances.ts';
 import { nodeTarget } from '../node-target.ts';
 import { addressesText } from './addresses.ts';
 import { applyNode } from './apply.ts';
+import { decideNode } from './decision.ts';
 import { desiredNode, type NodeSettings } from './desired.ts';
-import { isUninitialized, type NodeChange, type NodePlan, planLabels, planNode } from './plan.ts';
+import { isUninitialized, type NodeChange, type NodePlan } from './plan.ts';
 import { createPredecessors } from './predecessors.ts';
 import { nodeTriggers } from './triggers.ts';
 import { createUnresolved } from './unresolved.ts';
@@ -93,17 +94,14 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       unresolved.add(node.name);
       return again(lookEvery + justNow);
     }
-    switch (located.kind) {
-      case 'foreign':
-        return leaveAlone(node, located.problem, run);
-      case 'ambiguous':
-        return wait(node, 'InstanceLookupFailed', located.problem, run);
-      case 'missing':
-        // Label pairs need no server.
-        return isUninitialized(node) ? wait(node, 'InstanceNotFound', located.problem, run) : applyLabels(node, run);
-      case 'found':
-        return bringIntoLine(node, located.machine, run);
+    const decision = decideNode(node, located, settings);
+    if (decision.kind === 'wait') return wait(node, decision.reason, decision.problem, run);
+    if (decision.kind === 'leave') return leaveAlone(node, decision.problem, run);
+    for (const { address, problem } of decision.misconfigured) {
+      const message = `InternalIP ${address} is not kept: ${problem}`;
+      events.event(nodeTarget(node), 'Warning', 'MisconfiguredInternalIP', message);
     }
+    return apply(node, decision.machine, decision.plan, run);
   }
 
   /**
@@ -125,16 +123,6 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return locate(node, await instances.read(node, observedAt, o));
   }
 
-  async function bringIntoLine(node: KubeNode, machine: Machine, run: Reconcile): Promise<Outcome> {
-    const desired = desiredNode(node, machine, settings);
-    if ('problem' in desired) return wait(node, 'ProvidedNodeIPMismatch', desired.problem, run);
-    for (const { address, problem } of desired.misconfigured) {
-      const message = `InternalIP ${address} is not kept: ${problem}`;
-      events.event(nodeTarget(node), 'Warning', 'MisconfiguredInternalIP', message);
-    }
-    return apply(node, machine, planNode(node, desired.node), run);
-  }
-
   /**
    * Instant of the oldest list that may be used. Joining nodes share lists: a server is there well before its kubelet.
    * Only where the name was another Node's before, the list must be newer than the Node (the server may be new, too).
@@ -145,12 +133,12 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return predecessors.has(node) ? observedAt : observedAt - deps.maxAge;
   };
 
-  async function apply(node: KubeNode, machine: Machine, plan: NodePlan, run: Reconcile): Promise<Outcome> {
+  async function apply(node: KubeNode, machine: Machine | undefined, plan: NodePlan, run: Reconcile): Promise<Outcome> {
     const startedAt = nodes.observedAt(node.name) ?? clock.monotonic();
     const trouble = await write(node, plan.changes, run);
     if (trouble !== undefined) return trouble;
-    const serverID = machine.kind === 'cloud' ? machine.server.id : machine.server.number;
-    const fields = { node: node.name, serverID };
+    const serverID = machine && machineID(machine);
+    const fields = { node: node.name, ...(serverID !== undefined && { serverID }) };
     for (const key of plan.keptLabels) run.log.warn('Kept label that was set before', { ...fields, labels: key });
     unresolved.delete(node.name);
     for (const change of plan.changes) {
@@ -185,15 +173,6 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     }
   }
 
-  async function applyLabels(node: KubeNode, run: Reconcile): Promise<Outcome> {
-    const labels = planLabels(node);
-    if (labels === undefined) return done;
-    const trouble = await write(node, [labels], run);
-    if (trouble !== undefined) return trouble;
-    run.log.info('Updated node labels', { node: node.name, labels: labels.labels });
-    return done;
-  }
-
   /** The node keeps its taint until a list of servers brings better news. */
   function wait(node: KubeNode, reason: string, problem: string, { log }: Reconcile): Outcome {
     if (!isUninitialized(node)) {
@@ -206,9 +185,8 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return again(remindAfter);
   }
 
-  function leaveAlone(node: KubeNode, problem: string, run: Reconcile): Outcome | Promise<Outcome> {
+  function leaveAlone(node: KubeNode, problem: string, run: Reconcile): Outcome {
     unresolved.delete(node.name);
-    if (!isUninitialized(node)) return applyLabels(node, run);
     events.event(nodeTarget(node), 'Warning', 'UnknownProviderIDPrefix', `Left node alone: ${problem}`);
     run.log.warn('Left node alone', { node: node.name, providerID: node.providerID, err: problem });
     return again(remindAfter);

@@ -1,5 +1,5 @@
 import type { KubeNode, NodeCondition } from '../../kubernetes/types.ts';
-import { routableCIDRs } from './desired.ts';
+import { type DesiredRoute, routableCIDRs } from './desired.ts';
 
 /** Reasons of the NetworkUnavailable condition, as Kubernetes' route controller writes them. */
 export type NetworkUnavailable =
@@ -22,6 +22,10 @@ export function networkUnavailable(
     ? { status: 'False', reason: 'RouteCreated', message: 'The network holds the routes of this node' }
     : { status: 'True', reason: 'NoRouteCreated', message: `The network has no route to ${without.join(', ')}` };
 }
+
+/** Whether what is wanted at a destination is the route of this node, and is there. */
+export const isRouted = (node: string, wanted: DesiredRoute | undefined, gateway: string | undefined): boolean =>
+  wanted?.kind === 'route' && wanted.node === node && gateway === wanted.gateway;
 
 /** True when the node's condition already says so; times and messages don't count. */
 export const sameCondition = (present: NodeCondition | undefined, wanted: NetworkUnavailable): boolean =>

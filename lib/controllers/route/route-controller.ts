@@ -12,7 +12,7 @@ import type { Run, Trigger } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Block } from '../ip.ts';
 import { applyRoute } from './apply.ts';
-import { type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
+import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
 import { contradicts, type DesiredRoute, type DesiredRoutes, desiredRoutes, routableCIDRs } from './desired.ts';
 import type { Pipeline } from './pipeline.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
@@ -188,7 +188,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     const node = ownWrites.latest(stored);
     const condition = networkUnavailable(node, destination => {
       const wanted = desiredRoutes(claimantsOf(destination), list, networkID, gateways).byDestination.get(destination);
-      return wanted?.kind === 'route' && wanted.node === name && gateways.get(destination) === wanted.gateway;
+      return isRouted(name, wanted, gateways.get(destination));
     });
     if (condition === undefined || sameCondition(node.networkUnavailable, condition)) return;
     if (condition.status === 'True' && after === 'available') return;

@@ -33,6 +33,10 @@ export interface RouteTableOptions {
   readonly onChange?: (routes: number) => void;
 }
 
+/** The routes of a network: destination (canonical) to gateway. */
+export const gatewaysOf = ({ routes }: Network): Map<string, string> =>
+  new Map(routes.map(r => [canonicalIPv4CIDR(r.destination) ?? r.destination, r.gateway]));
+
 export function createRouteTable({ read, initial, clock, errorHoldOff, onChange }: RouteTableOptions): RouteTable {
   const source = snapshotSource<Network>({ fetch: read, clock, errorHoldOff });
   /** Our changes that ended after the newest read was sent: that read may or may not show them. */
@@ -48,7 +52,7 @@ export function createRouteTable({ read, initial, clock, errorHoldOff, onChange 
 
   const adopt = ({ value, requestedAt }: Snapshot<Network>) => {
     readAt = requestedAt;
-    routes = new Map(value.routes.map(r => [canonicalIPv4CIDR(r.destination) ?? r.destination, r.gateway]));
+    routes = gatewaysOf(value);
     writes = writes.filter(w => w.at >= requestedAt);
     for (const write of writes) put(write.destination, write.gateway);
     onChange?.(routes.size);
