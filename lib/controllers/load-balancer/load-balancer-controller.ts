@@ -169,7 +169,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     const log = run.log.child({ service: keyOf(service) });
     const [certificates, lists, type] = await Promise.all([
       deps.certificates.resolve(service, wanted.config, tell, o),
-      observer.machines(o),
+      observer.machines(wanted.config, present, o),
       observer.typeOf(wanted.config.type, present, tell, o),
     ]);
     const { desired, notices } = desiredLoadBalancer({

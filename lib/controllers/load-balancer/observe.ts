@@ -15,8 +15,8 @@ import type { LoadBalancerView } from './view.ts';
 
 /** What a run reads beside the load balancers, each from what all Services share. */
 export interface Observer {
-  /** How to reach the nodes. */
-  machines(o: CallOptions): Promise<InstanceLists>;
+  /** How to reach the nodes, and who has an address of the network: asked anew before a load balancer moves to another one. */
+  machines(config: LoadBalancerConfig, present: LoadBalancer | undefined, o: CallOptions): Promise<InstanceLists>;
   /** The type of that name with its limits, which are only looked up where another one is wanted; undefined when unknown. */
   typeOf(
     name: string | undefined,
@@ -40,7 +40,10 @@ export interface ObserverDeps {
 
 export function createObserver({ view, instances, nodes, types, maxAge, clock }: ObserverDeps): Observer {
   return {
-    machines: o => {
+    machines: ({ privateIPv4 }, present, o) => {
+      // A move that is refused costs all private targets for a while.
+      const moves = privateIPv4 !== undefined && present?.privateNets.every(({ ip }) => ip !== privateIPv4) === true;
+      if (moves) return instances.readBest(clock.monotonic(), o);
       const newest = nodes.list().reduce((max, { name }) => Math.max(max, nodes.observedAt(name) ?? 0), 0);
       return instances.readBest(newest - maxAge, o);
     },
