@@ -26,7 +26,7 @@ import { createClaims } from './claims.ts';
 import { cleanUpLoadBalancers } from './clean-up.ts';
 import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
-import type { DesiredLoadBalancer } from './desired.ts';
+import { type DesiredLoadBalancer, defaultType } from './desired.ts';
 import { choose, type Identity } from './identity.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
@@ -34,7 +34,7 @@ import { planLoadBalancer } from './plan.ts';
 import { createRefusals } from './refusals.ts';
 import { createReport, type ServiceReport, textOf } from './report.ts';
 import { desiredLoadBalancer } from './resolve.ts';
-import { ingressOf, lacksAddress, planStatus } from './status.ts';
+import { ingressOf, lacksAddress, lacksNamedAddress, planStatus } from './status.ts';
 import { loadBalancerTriggers } from './triggers.ts';
 import { createLoadBalancerView } from './view.ts';
 import { type Wanted, wantedOf } from './wanted.ts';
@@ -187,7 +187,10 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       refusedIP: refusals.refusedIP(service.uid),
     });
     tell.notices(notices);
-    const loadBalancer = present ?? (await create(service, wanted, desired, tell, run));
+    const known = present ?? (await create(service, wanted, desired, tell, run));
+    const loadBalancer = lacksNamedAddress(known, wanted.config)
+      ? await observer.withAddresses(known, wanted.config, o)
+      : known;
     if (present === undefined) view.record(loadBalancer);
     const nameIsTaken = (name: string): boolean => all.some(lb => lb.name === name && lb.id !== loadBalancer.id);
     if (desired.name !== undefined && desired.name !== loadBalancer.name && nameIsTaken(desired.name)) {
@@ -231,7 +234,10 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       if (run.signal.aborted) throw err;
       refusals.learnCreation(service.uid, err);
       view.invalidate();
-      tell.failed(textOf(err));
+      const place = config.location ?? config.networkZone;
+      tell.failed(
+        `no load balancer of type ${desired.type?.name ?? defaultType} in ${place} could be made: ${textOf(err)}`,
+      );
       throw err;
     }
   }

@@ -28,15 +28,21 @@ export const sameIngress = (present: readonly IngressAddress[], wanted: readonly
     return address.ip === other?.ip && address.hostname === other?.hostname && sameMode;
   });
 
-/** True while Hetzner has not told yet which addresses the load balancer has that the status should name. */
-export function lacksAddress(
-  { publicNet, privateNets }: LoadBalancer,
-  { hostname, privateIngress }: LoadBalancerConfig,
-): boolean {
-  if (hostname !== undefined) return false;
-  if (publicNet.enabled && publicNet.ipv4 === undefined && publicNet.ipv6 === undefined) return true;
-  return privateIngress && privateNets.some(({ ip }) => ip === '');
+/** True while Hetzner has not told yet which addresses the load balancer has that the status should name, or that should get a name. */
+export function lacksAddress(loadBalancer: LoadBalancer, config: LoadBalancerConfig): boolean {
+  if (lacksNamedAddress(loadBalancer, config)) return true;
+  if (config.hostname !== undefined) return false;
+  const { publicNet, privateNets } = loadBalancer;
+  return (
+    (publicNet.enabled && isUntold(publicNet)) || (config.privateIngress && privateNets.some(({ ip }) => ip === ''))
+  );
 }
+
+/** True while reverse DNS is wanted and Hetzner has not told yet of which addresses. */
+export const lacksNamedAddress = ({ publicNet }: LoadBalancer, { rdns }: LoadBalancerConfig): boolean =>
+  (rdns.ipv4 !== undefined || rdns.ipv6 !== undefined) && isUntold(publicNet);
+
+const isUntold = ({ ipv4, ipv6 }: LoadBalancer['publicNet']): boolean => ipv4 === undefined && ipv6 === undefined;
 
 /** The status that has to be written; undefined when it is there. What is not known for sure takes nothing away. */
 export function planStatus(
