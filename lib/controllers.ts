@@ -4,6 +4,7 @@ import type { Instances } from './controllers/instances.ts';
 import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
 import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
 import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
+import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
 import { networkRoutes } from './controllers/route/network-routes.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
@@ -50,12 +51,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
 
   const node$ = nodeController({
     ...deps,
-    settings: {
-      family: settings.instances.addressFamily,
-      zoneLabelEnabled: settings.instances.zoneLabelEnabled,
-      forwardInternalIPs: settings.robot.forwardInternalIPs,
-      networkID,
-    },
+    settings: nodeSettings(settings, networkID),
     maxAge,
     refreshEvery: settings.nodes.statusUpdateFrequency,
     hooks: { ...deps.hooks, onInitialised: node => observeDelay(node, deps) },
@@ -114,6 +110,14 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     running('loadBalancer', loadBalancer$),
   );
 }
+
+/** The settings of the node controller. */
+export const nodeSettings = ({ instances, robot }: Settings, networkID: number | undefined): NodeSettings => ({
+  family: instances.addressFamily,
+  zoneLabelEnabled: instances.zoneLabelEnabled,
+  forwardInternalIPs: robot.forwardInternalIPs,
+  networkID,
+});
 
 function observeDelay(node: KubeNode, { clock, metrics }: ControllersDeps): void {
   const seconds = Math.max(0, clock.now() - node.creationTimestamp) / 1_000;

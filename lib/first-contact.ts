@@ -32,7 +32,7 @@ export interface Contact {
  */
 export function firstContact(deps: FirstContactDeps): Observable<Contact> {
   const { logger, backoff } = deps;
-  return defer(() => fromAbortable(signal => contact(deps, signal))).pipe(
+  return defer(() => fromAbortable(signal => contactOnce(deps, signal))).pipe(
     retry({
       delay: (err, count) => {
         if (err instanceof FatalError) return throwError(() => err);
@@ -44,8 +44,9 @@ export function firstContact(deps: FirstContactDeps): Observable<Contact> {
   );
 }
 
-async function contact(
-  { settings, cloud, servers, clock, logger }: FirstContactDeps,
+/** One try. */
+export async function contactOnce(
+  { settings, cloud, servers, clock, logger }: Omit<FirstContactDeps, 'backoff'>,
   signal: AbortSignal,
 ): Promise<Contact> {
   const wanted = settings.hcloud.network;

@@ -4,6 +4,7 @@ import { versionLine } from './version.ts';
 /** The process edge: picks the command, turns what it returns into the exit code. Without a command the controller runs. */
 const commands: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
   run: async argv => (await import('./run-command.ts')).runCommand(argv),
+  plan: async argv => (await import('./plan-command.ts')).planCommand(argv),
   demo: async argv => (await import('./simulator/demo-command.ts')).demoCommand(argv),
   version: async () => {
     process.stdout.write(`${versionLine}\n`);

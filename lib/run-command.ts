@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { fatal, openAccess, secretsOf } from './access.ts';
 import { createApp } from './app.ts';
 import { createClients } from './clients.ts';
 import { FatalError } from './fatal-error.ts';
-import { createDispatcher, proxiesOf } from './hetzner/dispatcher.ts';
-import { createRobotLogin, type RobotLogin } from './hetzner/robot-login.ts';
-import { createToken } from './hetzner/token.ts';
-import { type KubeConnection, loadKubeConnection } from './kubernetes/credentials.ts';
 import { createHealth } from './observability/health.ts';
 import { startServers } from './observability/http-server.ts';
 import { createMetrics } from './observability/metrics.ts';
@@ -34,7 +31,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return 1;
   }
   const { settings, report } = loaded;
-  const secrets = new Set([settings.hcloud.token, settings.robot.password].filter(s => s !== undefined));
+  const secrets = secretsOf(settings);
   const logger = createLogger({ level: settings.log.level, secrets: () => [...secrets] });
   logStart(logger, report);
   try {
@@ -49,30 +46,15 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 async function runController(settings: Settings, logger: RootLogger, secrets: Set<string>): Promise<number> {
   const clock = systemClock;
 
-  const currentToken = createToken({
-    token: settings.hcloud.token,
-    file: settings.hcloud.tokenFile,
-    clock,
-    onError: err =>
-      logger.error('Failed to read the token again, using the one before', { setting: 'HCLOUD_TOKEN_FILE', err }),
-  });
-  const token = () => {
-    const current = currentToken();
-    secrets.add(current);
-    return current;
-  };
-  const robotLogin = robotLoginOf(settings, logger, secrets);
+  const access = await openAccess({ settings, clock, logger, secrets });
   const metrics = createMetrics();
   metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
   const { hetzner, client, ...others } = createClients({
+    ...access,
     settings,
-    token,
-    robotLogin,
     clock,
     logger,
     metrics,
-    connection: await connect(settings).catch(fatal),
-    dispatcher: await createDispatcher(proxiesOf(proxyVariables(settings))),
   });
   const health = createHealth();
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
@@ -105,40 +87,6 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   await Promise.all([servers.close(), client.close(), hetzner.close()]);
   logger.info('Stopped', { exitCode });
   return exitCode;
-}
-
-/** Robot is asked only with a login; without, its servers are known by what their nodes say alone. */
-function robotLoginOf({ robot }: Settings, logger: RootLogger, secrets: Set<string>): (() => RobotLogin) | undefined {
-  const { enabled, user, password, userFile, passwordFile } = robot;
-  if (!enabled || user === undefined || password === undefined) return undefined;
-  const onError = (err: Error) =>
-    logger.error('Failed to read the Robot login again, using the one before', { setting: 'ROBOT_PASSWORD_FILE', err });
-  const current = createRobotLogin({ user, password, userFile, passwordFile, clock: systemClock, onError });
-  return () => {
-    const login = current();
-    secrets.add(login.password);
-    return login;
-  };
-}
-
-const proxyVariables = ({ proxy }: Settings) => ({
-  HTTP_PROXY: proxy.http,
-  HTTPS_PROXY: proxy.https,
-  NO_PROXY: proxy.no,
-});
-
-function connect({ kubernetes }: Settings): Promise<KubeConnection> {
-  const { kubeconfig, master, serviceHost, servicePort, serviceAccountDir } = kubernetes;
-  const env = {
-    KUBERNETES_SERVICE_HOST: serviceHost,
-    KUBERNETES_SERVICE_PORT: servicePort === undefined ? undefined : String(servicePort),
-  };
-  return loadKubeConnection({ kubeconfig, master, env, ...(serviceAccountDir !== undefined && { serviceAccountDir }) });
-}
-
-/** What goes wrong before the controllers run is the user's to mend: a message, no stack trace. */
-function fatal(err: unknown): never {
-  throw new FatalError(err instanceof Error ? err.message : String(err), { cause: err });
 }
 
 function logStart(logger: RootLogger, report: SettingsReport): void {

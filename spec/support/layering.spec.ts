@@ -62,6 +62,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   hetzner: ['streams'],
   controllers: ['streams', 'kubernetes', 'hetzner'],
   simulator: ['streams'],
+  plan: ['streams', 'kubernetes', 'hetzner', 'controllers'],
 };
 /** What folders may know of another without needing it at run time. */
 const typesFrom = ['settings', 'observability'];
@@ -70,6 +71,8 @@ const exceptions: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^lib\/controllers\//, /^lib\/observability\/reconcile-id\.ts$/],
   // Annotations are written as flags are.
   [/^lib\/controllers\//, /^lib\/settings\/(go-values|nearest)\.ts$/],
+  // The plan is made by what also starts the controllers, but for the writing.
+  [/^lib\/plan\//, /^lib\/(controllers|first-contact)\.ts$/],
   [/^lib\/simulator\/demo/, /^lib\/(fatal-error|runtime-flags|version)\.ts$/],
   // Specs and the demo change the simulated project in the words of the client. What serves its API shares none of them.
   [/^lib\/simulator\/hetzner\/by-hand\//, /^lib\/hetzner\/(types|lb-types|lb-decode|lb-encode)\.ts$/],
@@ -159,7 +162,7 @@ describe('the sources', () => {
 
   it('read the environment in settings and at the edge of the process alone', () => {
     const readers = lib.filter(({ text }) => /\bprocess\s*\.\s*env\b|\benv\b[^;]*from 'node:process'/.test(text));
-    const allowed = /^lib\/(settings\/|run-command\.ts$|main\.ts$)/;
+    const allowed = /^lib\/(settings\/|(run|plan)-command\.ts$|main\.ts$)/;
     assert.deepEqual(
       readers.map(({ file }) => file).filter(file => !allowed.test(file)),
       [],

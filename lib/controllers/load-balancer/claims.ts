@@ -1,3 +1,5 @@
+import type { Identity, IdentityQuery } from './identity.ts';
+
 /**
  * Which Service is about to take over which load balancer. Until its label is written nothing else tells two Services
  * apart that name the same one.
@@ -18,4 +20,13 @@ export function createClaims(isAlive: (uid: string) => boolean): Claims {
       return undefined;
     },
   };
+}
+
+/** The identity, unless another Service was the first to name that load balancer. */
+export function claimed(identity: Identity, uid: string, claims: Claims, ownerOf: IdentityQuery['ownerOf']): Identity {
+  if (identity.kind !== 'adopt') return identity;
+  const { id, name } = identity.loadBalancer;
+  const first = claims.claim(id, uid);
+  if (first === undefined) return identity;
+  return { kind: 'refused', problem: `load balancer ${name} (${id}) belongs to Service ${ownerOf(first)}` };
 }

@@ -50,7 +50,8 @@ export async function createLoadBalancer(deps: CreateDeps, o: CallOptions): Prom
   return completed(item, body);
 }
 
-const bareBody = ({ desired, config }: CreateDeps): LoadBalancerBody => ({
+/** Without anything that the API could refuse. */
+export const bareBody = ({ desired, config }: Pick<CreateDeps, 'desired' | 'config'>): LoadBalancerBody => ({
   name: desired.name ?? defaultName(desired.owner),
   type: desired.type?.name ?? defaultType,
   location: config.location,

@@ -22,12 +22,12 @@ import type { Instances } from '../instances.ts';
 import { createPipeline, type Pipeline } from '../route/pipeline.ts';
 import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
-import { createClaims } from './claims.ts';
+import { claimed, createClaims } from './claims.ts';
 import { cleanUpLoadBalancers } from './clean-up.ts';
 import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
-import { choose, type Identity } from './identity.ts';
+import { choose } from './identity.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { planLoadBalancer } from './plan.ts';
@@ -124,7 +124,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     // A retry is not content with what the run before it knew; all that retry in the same minute share one list.
     const instant = run.attempt === 0 ? 0 : clock.monotonic() - retryMaxAge;
     const all = await view.load(instant, options(run.signal));
-    const identity = identityOf(service, wanted, all);
+    const identity = claimed(choose(service, wanted, all, ownerOf), service.uid, claims, ownerOf);
     if (identity.kind === 'refused') {
       tell.failed(identity.problem);
       return failed(new Error(identity.problem));
@@ -134,16 +134,6 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     if (identity.kind === 'adopt') tell.adopted(identity.loadBalancer);
     const present = identity.kind === 'create' ? undefined : identity.loadBalancer;
     return bringIntoLine(held, wanted, present, all, tell, run);
-  }
-
-  function identityOf(service: KubeService, wanted: Wanted, all: readonly LoadBalancer[]): Identity {
-    const identity = choose(service, wanted, all, ownerOf);
-    if (identity.kind !== 'adopt') return identity;
-    const { loadBalancer } = identity;
-    const first = claims.claim(loadBalancer.id, service.uid);
-    if (first === undefined) return identity;
-    const problem = `load balancer ${loadBalancer.name} (${loadBalancer.id}) belongs to Service ${ownerOf(first)}`;
-    return { kind: 'refused', problem };
   }
 
   const ownerOf = (uid: string): string | undefined => {
@@ -193,9 +183,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       : known;
     if (present === undefined) view.record(loadBalancer);
     const nameIsTaken = (name: string): boolean => all.some(lb => lb.name === name && lb.id !== loadBalancer.id);
-    if (desired.name !== undefined && desired.name !== loadBalancer.name && nameIsTaken(desired.name)) {
-      tell.failed(`the load balancer keeps its name ${loadBalancer.name}: another one is called ${desired.name}`);
-    }
+    tell.keptName(loadBalancer, desired.name, nameIsTaken);
     tell.checkType(loadBalancer, wanted.config.type);
     const plan = planLoadBalancer(loadBalancer, desired, nameIsTaken);
     if (plan.stages.length > 0 && present !== undefined) tell.ensuring();

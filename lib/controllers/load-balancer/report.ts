@@ -24,6 +24,8 @@ export interface ServiceReport {
   /** A protected load balancer outlives its Service. */
   kept(loadBalancer: LoadBalancer): void;
   typeUnset(used: string): void;
+  /** Its name stays where another one has the wanted one. */
+  keptName(loadBalancer: LoadBalancer, wanted: string | undefined, isTaken: (name: string) => boolean): void;
   checkType(loadBalancer: LoadBalancer, wanted: string | undefined): void;
   /** Targets and listen ports that the type has no room for. */
   withoutRoom(loadBalancer: LoadBalancer, plan: Pick<LoadBalancerPlan, 'withoutRoom' | 'portsWithoutRoom'>): void;
@@ -50,14 +52,16 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
     const normal = (reason: string, message: string): void => events.event(on, 'Normal', reason, message);
     const warn = (reason: string, message: string): void => events.event(on, 'Warning', reason, message);
     const called = ({ name, id }: LoadBalancer): string => `load balancer ${name} (${id})`;
+    const failed = (problem: string): void =>
+      warn('SyncLoadBalancerFailed', `Could not bring the load balancer in line: ${problem}`);
     return {
+      failed,
       notices: notices => {
         for (const { type, reason, message, node } of notices) {
           const object = node === undefined ? undefined : nodes.get(node);
           events.event(object === undefined ? on : nodeTarget(object), type, reason, message);
         }
       },
-      failed: problem => warn('SyncLoadBalancerFailed', `Could not bring the load balancer in line: ${problem}`),
       failures: failures => {
         const texts = failures.map(({ change, err }) => `${change.kind} ${subjectOf(change)}: ${textOf(err)}`);
         const more = texts.length > 5 ? `; and ${texts.length - 5} more` : '';
@@ -78,6 +82,10 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
           'LoadBalancerTypeUnconfigured',
           `No type is set, so ${used} is used: set the annotation load-balancer.hetzner.cloud/type or HCLOUD_LOAD_BALANCERS_TYPE`,
         ),
+      keptName: ({ name }, wanted, isTaken) => {
+        if (wanted !== undefined && wanted !== name && isTaken(wanted))
+          failed(`the load balancer keeps its name ${name}: another one is called ${wanted}`);
+      },
       checkType: ({ type }) => {
         if (type.unavailableAfter === undefined) return;
         const date = new Date(type.unavailableAfter).toISOString().slice(0, 10);
