@@ -9,10 +9,11 @@ import type {
 /** True when both are the same JSON; lists count as lists. */
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** The wanted fields of one level that are not there yet; what is not wanted doesn't count. */
+/** The wanted fields of one level that are not there yet; what is not wanted doesn't count. null wants it to be absent. */
 function differing<T extends object>(wanted: T, present: object | undefined): Partial<T> {
   const entries = Object.entries(wanted).filter(
-    ([key, value]) => value !== undefined && !same(value, (present as Record<string, unknown> | undefined)?.[key]),
+    ([key, value]) =>
+      value !== undefined && !same(value ?? undefined, (present as Record<string, unknown> | undefined)?.[key]),
   );
   return Object.fromEntries(entries) as Partial<T>;
 }

@@ -49,7 +49,7 @@ export function desiredListeners(
     destinationPort: port.nodePort,
     protocol,
     ...(config.proxyProtocol !== undefined && { proxyProtocol: config.proxyProtocol }),
-    ...(protocol !== 'tcp' && { http: httpOf(config, protocol, port, certificates) }),
+    ...(protocol !== 'tcp' && { http: httpOf(config, protocol, port, certificates, ports) }),
     healthCheck: healthCheckOf(service, config, protocol, port),
   }));
   return { listeners, problems };
@@ -72,18 +72,22 @@ function problemOf({ port, protocol, nodePort }: ServicePort, redirectTakes80: b
   return undefined;
 }
 
-/** Only what has an annotation is wanted; redirects belong to port 443, where the API has them. */
+/**
+ * Only what has an annotation is wanted; redirects belong to port 443, where the API has them. One that is left over
+ * has to go when port 80 is wanted for something else.
+ */
 function httpOf(
   { listener }: LoadBalancerConfig,
   protocol: 'http' | 'https',
   port: ServicePort,
   certificates: readonly number[],
+  ports: readonly ServicePort[],
 ): Partial<HTTPOptions> {
   const cookieName = listener['http-cookie-name'];
   const cookieLifetime = listener['http-cookie-lifetime'];
   const stickySessions = listener['http-sticky-sessions'];
   const timeoutIdle = listener['http-timeout-idle'];
-  const redirect = listener['http-redirect-http'];
+  const redirect = listener['http-redirect-http'] ?? (ports.some(one => one.port === 80) ? false : undefined);
   return {
     ...(cookieName !== undefined && { cookieName }),
     ...(cookieLifetime !== undefined && { cookieLifetime }),

@@ -10,8 +10,8 @@ export interface PlannedListeners {
 }
 
 /**
- * New ports come before old ones go, unless there is no room, or a redirect needs port 80. Listeners that are there keep
- * their place, so that the choice is the same after a restart.
+ * New ports come before old ones go, unless those are in the way. Listeners that are there keep their place, so that the
+ * choice is the same after a restart.
  */
 export function planListeners(
   present: Pick<LoadBalancer, 'services' | 'type'>,
@@ -35,11 +35,14 @@ export function planListeners(
     .filter(({ listenPort }) => !stays.has(listenPort))
     .map(({ listenPort }) => ({ kind: 'deleteService', listenPort }) as const);
 
+  // A redirect takes port 80 on the load balancer as well.
   const redirects = chosen.some(service => service.http?.redirectHTTP === true);
-  const frees80 = remove.some(({ listenPort }) => listenPort === 80);
+  const adds80 = add.some(({ service }) => service.listenPort === 80);
   const noRoom = present.services.length + add.length > Math.min(maxServices, present.type.maxServices ?? maxServices);
+  const isInTheWay = ({ listenPort }: { readonly listenPort: number }): boolean =>
+    noRoom || (redirects && listenPort === 80) || (adds80 && there.get(listenPort)?.http?.redirectHTTP === true);
   return {
-    stages: (redirects && frees80) || noRoom ? [remove, update, add] : [update, add, remove],
+    stages: [remove.filter(isInTheWay), update, add, remove.filter(one => !isInTheWay(one))],
     withoutRoom: preferred.slice(chosen.length).map(({ listenPort }) => listenPort),
   };
 }

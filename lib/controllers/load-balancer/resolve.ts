@@ -1,6 +1,7 @@
 import type { LoadBalancer, LoadBalancerService, ServiceBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
 import type { InstanceLists } from '../instances.ts';
+import type { LoadBalancerConfig } from './config.ts';
 import type { Attachment, DesiredLoadBalancer } from './desired.ts';
 import { desiredListeners, isLocalCheck, withoutLocalCheck } from './listeners.ts';
 import { nodeTargets, presentTargets } from './node-targets.ts';
@@ -42,11 +43,14 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
   const { service, wanted, networkID, present, nodes, lists, robotEnabled } = input;
   const { config, held } = wanted;
   const { attachment, notices: attachmentNotices } = desiredAttachment(input);
-  const outOfReach = config.usePrivateIP && attachment === undefined;
+  const way = config.usePrivateIP ? attachment !== undefined : hasPublicWay(config, present);
   const targets =
-    held.targets || outOfReach
+    held.targets || !way
       ? presentTargets(present)
       : nodeTargets({ config, nodes, lists, rules: { usePrivateIP: config.usePrivateIP, networkID, robotEnabled } });
+  // Hetzner refuses to switch it off under targets that need it, and they would serve nothing any more.
+  const isNeeded =
+    config.publicInterface === false && !config.usePrivateIP && targets.targets.length + targets.kept.length > 0;
   const keptIPs = input.robotUnknown ? presentTargets(present).kept.filter(({ type }) => type === 'ip') : [];
   const { listeners, heldPorts, problems } = allListeners(input);
   return {
@@ -55,7 +59,7 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
       name: config.name,
       type: input.type,
       algorithm: config.algorithm,
-      publicInterface: config.publicInterface,
+      publicInterface: isNeeded && present !== undefined ? undefined : config.publicInterface,
       rdns: config.rdns,
       attachment,
       listeners,
@@ -67,10 +71,17 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
       ...placeNotices(config, present),
       ...attachmentNotices,
       ...targets.notices,
+      ...(config.usePrivateIP || (way && !isNeeded) ? [] : [warning('SyncLoadBalancerFailed', publicProblem)]),
       ...problems.map(({ reason = 'SyncLoadBalancerFailed', text }) => warning(reason, text)),
     ],
   };
 }
+
+const publicProblem =
+  'targets are reached through the public interface, and that is off or to be switched off: set use-private-ip, or disable-public-network to false';
+
+const hasPublicWay = ({ publicInterface }: LoadBalancerConfig, present: LoadBalancer | undefined): boolean =>
+  present === undefined ? publicInterface !== false : present.publicNet.enabled || publicInterface === true;
 
 /** Where it should be in the network. A load balancer in another network stays there: that may be somebody's wish. */
 function desiredAttachment(input: DesiredInput): {
