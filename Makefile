@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
 SOURCES := $(shell find lib -name '*.ts') package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types unit scale scenarios spec-cluster bench bundle docs clean
+.PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart bench bundle docs manifests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,7 +16,7 @@ help: ## list the targets
 demo: $(BUNDLE) ## run the controller against simulated Hetzner and Kubernetes (ARGS=--full, --json)
 	@$(NODE) $(BUNDLE) demo $(ARGS)
 
-test: check scale scenarios spec-cluster ## everything: static checks, unit specs, scenarios, real API server
+test: check scale scenarios spec-cluster spec-chart ## everything: static checks, unit specs, scenarios, real API server
 
 check: format lint types unit ## quick checks and unit specs, under a minute
 
@@ -46,12 +46,20 @@ spec-cluster: $(BUNDLE) ## the embedded Kubernetes API and the whole program aga
 	if [ $$found = 3 ]; then $(NODE) spec/support/assets.ts || true; exit 0; fi; \
 	CLUSTER=real $(NODE) --test --test-concurrency=2 'spec/scenarios/**/*.spec.ts'
 
+# The API server was built by spec-cluster, unless this target is called alone.
+spec-chart: $(BUNDLE) ## the chart: rendered by Helm, applied to the real API server, and run as installed (builds Helm once)
+	@for asset in helm assets; do $(NODE) spec/support/$$asset.ts >&2; case $$? in 0|3) ;; *) exit 1 ;; esac; done
+	@$(NODE) --test --test-concurrency=1 'spec/chart/**/*.spec.ts'
+
 bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
 	@$(NODE) spec/support/assets.ts
 	@$(NODE) spec/bench/bench.ts $(ARGS)
 
 docs: $(MODULES) ## write the generated references anew
 	@$(NODE) spec/support/generate-docs.ts
+
+manifests: $(MODULES) ## write the plain manifests anew, with Helm
+	@$(NODE) spec/chart/plain-manifests.ts
 
 bundle: $(BUNDLE) ## one file that runs with Node.js alone
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderReference } from '../../lib/settings/reference.ts';
+import { renderChartReadme, renderValuesSchema } from './chart-docs.ts';
 import { logKeysReference, metricsReference } from './docs-observability.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -30,6 +31,8 @@ export const documents: ReadonlyArray<{ readonly path: string; readonly render: 
   { path: 'docs/settings.md', render: renderReference },
   { path: 'docs/logs.md', render: renderLogs },
   { path: 'docs/metrics.md', render: renderMetrics },
+  { path: 'charts/hcloud-reactive-controller/README.md', render: renderChartReadme },
+  { path: 'charts/hcloud-reactive-controller/values.schema.json', render: renderValuesSchema },
 ];
 
 /** Where a document lies on this machine. */

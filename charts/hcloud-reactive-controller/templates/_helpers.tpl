@@ -11,14 +11,29 @@
 {{- tpl (toYaml .Values.selectorLabels) . -}}
 {{- end -}}
 
+{{/* Labels of an object: (list context further-labels). The later ones win: no key is there twice. */}}
+{{- define "hcloud-reactive-controller.labelsWith" -}}
+{{- $ := index . 0 -}}
+{{- $labels := dict
+  "helm.sh/chart" (printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_")
+  "app.kubernetes.io/version" $.Chart.AppVersion
+  "app.kubernetes.io/managed-by" $.Release.Service -}}
+{{- range list $.Values.commonLabels (index . 1) $.Values.selectorLabels -}}
+{{- with . -}}{{- $labels = mustMergeOverwrite $labels (tpl (toYaml .) $ | fromYaml) -}}{{- end -}}
+{{- end -}}
+{{- range $key, $value := $labels -}}
+{{- $_ := set $labels $key (include "hcloud-reactive-controller.text" $value) -}}
+{{- end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
 {{- define "hcloud-reactive-controller.labels" -}}
-{{ include "hcloud-reactive-controller.selectorLabels" . }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ tpl (toYaml .) $ }}
-{{- end }}
+{{- include "hcloud-reactive-controller.labelsWith" (list . dict) -}}
+{{- end -}}
+
+{{/* A value as text. Helm reads whole numbers as floating ones, and would write great ones as 1e+06. */}}
+{{- define "hcloud-reactive-controller.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}{{- printf "%.0f" . -}}{{- else -}}{{- toString . -}}{{- end -}}
 {{- end -}}
 
 {{/* Truth of a value that may come as text, as templates of other tools quote everything. */}}
@@ -38,54 +53,104 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* The port of health checks: that of the flag where it is given. */}}
-{{- define "hcloud-reactive-controller.healthPort" -}}
-{{- default .Values.healthPort (index .Values.args "secure-port") -}}
+{{/* "true" where more than one pod can be there at a time that is not an update. */}}
+{{- define "hcloud-reactive-controller.hasReplicas" -}}
+{{- if and (eq .Values.kind "Deployment") (gt (int .Values.replicaCount) 1) -}}true{{- end -}}
 {{- end -}}
 
-{{/* Flags, sorted by name, each one string. What the user gives comes last where the chart gives the same. */}}
-{{- define "hcloud-reactive-controller.args" -}}
-{{- $args := dict "leader-elect" "true" "secure-port" (include "hcloud-reactive-controller.healthPort" .) -}}
+{{/*
+Flags, name to text, as YAML. What the user gives wins over what the chart gives, whether it comes as a map or as a list.
+Two processes without election would both write: it is always on.
+*/}}
+{{- define "hcloud-reactive-controller.flags" -}}
+{{- $flags := dict "secure-port" (include "hcloud-reactive-controller.text" .Values.healthPort) -}}
 {{- if include "hcloud-reactive-controller.networking" . -}}
-{{- $_ := set $args "allocate-node-cidrs" "true" -}}
-{{- $_ := set $args "cluster-cidr" .Values.networking.clusterCIDR -}}
+{{- $_ := set $flags "allocate-node-cidrs" "true" -}}
+{{- $_ := set $flags "cluster-cidr" .Values.networking.clusterCIDR -}}
 {{- end -}}
+{{- if kindIs "slice" .Values.args -}}
+{{- range .Values.args -}}
+{{- $name := regexReplaceAll "^--?([^=]*).*$" . "${1}" -}}
+{{- $_ := set $flags $name (ternary (regexReplaceAll "^[^=]*=" . "") "" (contains "=" .)) -}}
+{{- end -}}
+{{- else -}}
 {{- range $name, $value := .Values.args -}}
-{{- if not (kindIs "invalid" $value) -}}{{- $_ := set $args $name $value -}}{{- end -}}
+{{- if not (kindIs "invalid" $value) -}}
+{{- $_ := set $flags $name (include "hcloud-reactive-controller.text" $value) -}}
 {{- end -}}
-{{- range $name := keys $args | sortAlpha }}
-{{- $value := toString (index $args $name) }}
+{{- end -}}
+{{- end -}}
+{{- if not (hasKey $flags "cloud-provider") -}}{{- $_ := set $flags "cloud-provider" "hcloud" -}}{{- end -}}
+{{- $_ := set $flags "leader-elect" "true" -}}
+{{- toYaml $flags -}}
+{{- end -}}
+
+{{/* Flags as arguments, sorted by name, each one string. */}}
+{{- define "hcloud-reactive-controller.args" -}}
+{{- $flags := include "hcloud-reactive-controller.flags" . | fromYaml -}}
+{{- range $name := keys $flags | sortAlpha }}
+{{- $value := index $flags $name }}
 - {{ if eq $value "" }}{{ printf "--%s" $name | quote }}{{ else }}{{ printf "--%s=%s" $name $value | quote }}{{ end }}
 {{- end }}
 {{- end -}}
 
+{{/* The port of health checks: that of the flag. "0" for none. */}}
+{{- define "hcloud-reactive-controller.healthPort" -}}
+{{- index (include "hcloud-reactive-controller.flags" . | fromYaml) "secure-port" -}}
+{{- end -}}
+
+{{/* Value of a variable, as the user or the chart sets it; empty where it comes from elsewhere. */}}
+{{- define "hcloud-reactive-controller.variable" -}}
+{{- $context := index . 0 -}}
+{{- range (include "hcloud-reactive-controller.env" $context | fromYamlArray) -}}
+{{- if eq .name (index $ 1) -}}{{- default "" .value -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "hcloud-reactive-controller.metrics" -}}
+{{- $enabled := include "hcloud-reactive-controller.variable" (list . "HCLOUD_METRICS_ENABLED") -}}
+{{- if or (eq $enabled "") (include "hcloud-reactive-controller.isTrue" $enabled) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "hcloud-reactive-controller.metricsPort" -}}
+{{- $address := include "hcloud-reactive-controller.variable" (list . "HCLOUD_METRICS_ADDRESS") -}}
+{{- default "8233" (regexFind "[0-9]+$" $address) -}}
+{{- end -}}
+
+{{/*
+One variable: (list context name value). The value may be text, a number, an object with value or valueFrom, or null,
+which leaves it out. Where it has both, valueFrom is the default that is left from merging: value wins.
+*/}}
+{{- define "hcloud-reactive-controller.envItem" -}}
+{{- $ := index . 0 -}}
+{{- $value := index . 2 -}}
+{{- $source := dict -}}
+{{- if kindIs "map" $value }}{{ $source = default dict $value.valueFrom }}{{ $value = $value.value }}{{ end }}
+{{- if not (kindIs "invalid" $value) }}
+- name: {{ index . 1 }}
+  value: {{ tpl (include "hcloud-reactive-controller.text" $value) $ | quote }}
+{{- else if $source }}
+- name: {{ index . 1 }}
+  valueFrom:
+    {{- tpl (toYaml $source) $ | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{/* The variables. Those of the user first; the chart adds what is not there. */}}
 {{- define "hcloud-reactive-controller.env" -}}
 {{- range $name := keys .Values.env | sortAlpha }}
-{{- $value := index $.Values.env $name }}
-{{- if kindIs "map" $value }}
-{{- if or (hasKey $value "valueFrom") (not (kindIs "invalid" $value.value)) }}
-- name: {{ $name }}
-  {{- tpl (toYaml $value) $ | nindent 2 }}
+{{- include "hcloud-reactive-controller.envItem" (list $ $name (index $.Values.env $name)) }}
 {{- end }}
-{{- else if not (kindIs "invalid" $value) }}
-- name: {{ $name }}
-  value: {{ tpl (toString $value) $ | quote }}
+{{- $own := dict "HCLOUD_LOG_LEVEL" .Values.logLevel -}}
+{{- if include "hcloud-reactive-controller.networking" . }}{{ $_ := set $own "HCLOUD_NETWORK" .Values.networking.network }}{{ end }}
+{{- if not (include "hcloud-reactive-controller.isTrue" .Values.monitoring.enabled) }}{{ $_ := set $own "HCLOUD_METRICS_ENABLED" "false" }}{{ end }}
+{{- if include "hcloud-reactive-controller.isTrue" .Values.robot.enabled }}{{ $_ := set $own "ROBOT_ENABLED" "true" }}{{ end }}
+{{- range $name := keys $own | sortAlpha }}
+{{- $given := index $.Values.env $name }}
+{{- if or (not (hasKey $.Values.env $name)) (and (kindIs "map" $given) (not $given.valueFrom) (kindIs "invalid" $given.value)) }}
+{{- include "hcloud-reactive-controller.envItem" (list $ $name (index $own $name)) }}
 {{- end }}
 {{- end }}
-{{- if include "hcloud-reactive-controller.networking" . }}
-- name: HCLOUD_NETWORK
-  {{- tpl (toYaml .Values.networking.network) . | nindent 2 }}
-{{- end }}
-{{- if not (include "hcloud-reactive-controller.isTrue" .Values.monitoring.enabled) }}
-- name: HCLOUD_METRICS_ENABLED
-  value: "false"
-{{- end }}
-{{- if include "hcloud-reactive-controller.isTrue" .Values.robot.enabled }}
-- name: ROBOT_ENABLED
-  value: "true"
-{{- end }}
-- name: HCLOUD_LOG_LEVEL
-  value: {{ .Values.logLevel | quote }}
 {{- end -}}
 
 {{- define "hcloud-reactive-controller.image" -}}
@@ -96,11 +161,48 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* A probe: (list context probe path). It goes to the address the listener is bound to, where that is one. */}}
 {{- define "hcloud-reactive-controller.probe" -}}
-{{- $probe := index . 1 -}}
+{{- $context := index . 0 -}}
+{{- $address := index (include "hcloud-reactive-controller.flags" $context | fromYaml) "bind-address" -}}
 httpGet:
   path: {{ index . 2 }}
-  port: {{ include "hcloud-reactive-controller.healthPort" (index . 0) }}
+  port: {{ include "hcloud-reactive-controller.healthPort" $context }}
   scheme: HTTPS
-{{ toYaml $probe }}
+  {{- if and $address (not (has $address (list "0.0.0.0" "::"))) }}
+  host: {{ $address | quote }}
+  {{- end }}
+{{ toYaml (index . 1) }}
+{{- end -}}
+
+{{/* "true" where the cluster has the kinds of the Prometheus operator. */}}
+{{- define "hcloud-reactive-controller.hasMonitoringAPI" -}}
+{{- if .Capabilities.APIVersions.Has "monitoring.coreos.com/v1" -}}true{{- end -}}
+{{- end -}}
+
+{{/* Names of the wished monitoring objects that the cluster has no kind for. */}}
+{{- define "hcloud-reactive-controller.missingKinds" -}}
+{{- if not (include "hcloud-reactive-controller.hasMonitoringAPI" .) -}}
+{{- $missing := list -}}
+{{- range $key := list "podMonitor" "serviceMonitor" "prometheusRule" -}}
+{{- if include "hcloud-reactive-controller.isTrue" (index $.Values.monitoring $key).enabled -}}
+{{- $missing = append $missing $key -}}
+{{- end -}}
+{{- end -}}
+{{- join ", " $missing -}}
+{{- end -}}
+{{- end -}}
+
+{{/* metadata of a namespaced object: (list context name values-with-labels-and-annotations). */}}
+{{- define "hcloud-reactive-controller.metadata" -}}
+{{- $context := index . 0 -}}
+{{- $values := index . 2 -}}
+name: {{ index . 1 }}
+namespace: {{ include "hcloud-reactive-controller.namespace" $context }}
+labels:
+  {{- include "hcloud-reactive-controller.labelsWith" (list $context $values.labels) | nindent 2 }}
+{{- with $values.annotations }}
+annotations:
+  {{- tpl (toYaml .) $context | nindent 2 }}
+{{- end }}
 {{- end -}}
