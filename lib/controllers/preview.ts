@@ -23,8 +23,8 @@ export interface Preview {
   readonly notes: readonly PlannedNote[];
 }
 
-/** Many previews as one. */
-export const joinPreviews = (previews: readonly Preview[]): Preview => ({
-  changes: previews.flatMap(({ changes }) => changes),
-  notes: previews.flatMap(({ notes }) => notes),
-});
+/** Many previews as one; what is said twice is said once. */
+export function joinPreviews(previews: readonly Preview[]): Preview {
+  const notes = previews.flatMap(one => one.notes).map(note => [`${note.object} ${note.text}`, note] as const);
+  return { changes: previews.flatMap(({ changes }) => changes), notes: [...new Map(notes).values()] };
+}

@@ -14,11 +14,13 @@ export interface ControllerPlan extends Preview {
   readonly controller: keyof Settings['controllers'];
 }
 
-/** What all controllers would do that the settings ask for. */
+/** What all controllers would do that the settings ask for. Routes and targets follow from nodes as they would be then. */
 export function planAll(settings: Settings, observed: Observed): readonly ControllerPlan[] {
-  const { nodes, lists, network, robotInUse: robotEnabled } = observed;
+  const { lists, network, robotInUse: robotEnabled } = observed;
+  const { after, ...node } = previewNodes(observed.nodes, lists, nodeSettings(settings, network?.id));
+  const nodes = settings.controllers.node ? after : observed.nodes;
   const previews: Readonly<Record<keyof Settings['controllers'], () => Preview | undefined>> = {
-    node: () => previewNodes(nodes, lists, nodeSettings(settings, network?.id)),
+    node: () => node,
     lifecycle: () => previewLives({ ...observed, robotEnabled }),
     route: () => {
       if (network === undefined || lists.cloud === undefined) return undefined;
@@ -28,6 +30,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
     loadBalancer: () =>
       previewLoadBalancers({
         ...observed,
+        nodes,
         settings: settings.loadBalancers,
         networkID: network?.id,
         robotEnabled: settings.robot.enabled,

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -117,6 +117,27 @@ export function startController({
     usage: () => usageOf(child.pid as number),
   };
 }
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the program to its end. */
+export const runCommand = ({
+  args = [],
+  env = {},
+  nodeArgs = runtimeFlags,
+}: ControllerOptions): Promise<CommandResult> =>
+  new Promise((resolve, reject) => {
+    const options = { env: { PATH: process.env.PATH ?? '', ...runtimeEnvironment, ...env }, timeout: 120_000 };
+    execFile(process.execPath, [...nodeArgs, bundle, ...args], options, (err, stdout, stderr) => {
+      const code = err === null ? 0 : err.code;
+      if (typeof code === 'number') resolve({ code, stdout, stderr });
+      else reject(err);
+    });
+  });
 
 function usageOf(pid: number): { memoryMiB: number; cpuSeconds: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -7,7 +7,7 @@ import { after, before, type TestContext } from 'node:test';
 import { createFakeHetzner, type FakeHetzner, type FakeHetznerOptions } from '../../lib/simulator/hetzner/fake.ts';
 import { type Listening, listenHetzner } from '../../lib/simulator/hetzner/listen.ts';
 import { type Cluster, eventually, waitFor } from './cluster.ts';
-import { type ControllerProcess, startController } from './controller-process.ts';
+import { type CommandResult, type ControllerProcess, runCommand, startController } from './controller-process.ts';
 import { startEmbeddedCluster } from './embedded-cluster.ts';
 import type { KubeObject } from './kube-client.ts';
 import { parseLogLines } from './log-lines.ts';
@@ -48,6 +48,8 @@ export interface Scenario {
   /** A URL of the fake of its own for HCLOUD_ENDPOINT: requests through it are recorded under this name. */
   endpoint(name: string): Promise<string>;
   start(options?: StartOptions): ControllerProcess;
+  /** Runs another command of the program with the same flags and variables to its end. */
+  command(name: string, options?: StartOptions): Promise<CommandResult>;
   /** Server w<i>, attached with 10.0.1.<i>; returns its id. */
   addServer(i: number, options?: ServerOptions): number;
   /** Node w<i> with the pod CIDR 10.244.<i>.0/24, as its kubelet registers it. */
@@ -98,6 +100,8 @@ export async function createScenario(
   const { id: networkID } = hetzner.networks.create({ name: 'k8s', ipRange: '10.0.0.0/8', subnets: ['10.0.0.0/16'] });
   const directory = mkdtempSync(join(tmpdir(), 'scenario-'));
   const controllers: ControllerProcess[] = [];
+  /** Of other commands. */
+  const outputs: string[] = [];
   writeFileSync(join(directory, 'token'), cluster.tokens.controller);
   writeFileSync(join(directory, 'ca.crt'), cluster.ca ?? '');
   writeFileSync(join(directory, 'namespace'), 'kube-system');
@@ -114,7 +118,7 @@ export async function createScenario(
     return { args: [], env };
   };
 
-  const start = ({ args = [], env = {}, nodeArgs, kubernetesURL = cluster.url }: StartOptions = {}) => {
+  const configure = ({ args = [], env = {}, nodeArgs, kubernetesURL = cluster.url }: StartOptions) => {
     const connection = connect(kubernetesURL);
     const variables: Record<string, string | undefined> = {
       HCLOUD_TOKEN: token,
@@ -125,7 +129,7 @@ export async function createScenario(
       ...connection.env,
       ...env,
     };
-    const controller = startController({
+    return {
       args: [
         '--cloud-provider=hcloud',
         '--allow-untagged-cloud',
@@ -138,7 +142,10 @@ export async function createScenario(
         Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== undefined),
       ),
       ...(nodeArgs === undefined ? {} : { nodeArgs }),
-    });
+    };
+  };
+  const start = (options: StartOptions = {}): ControllerProcess => {
+    const controller = startController(configure(options));
     controllers.push(controller);
     return controller;
   };
@@ -151,10 +158,9 @@ export async function createScenario(
     await empty(cluster);
     rmSync(directory, { recursive: true, force: true });
     const secrets = [token, hetzner.robot.settings.login.password, cluster.tokens.controller];
-    for (const controller of controllers) {
-      parseLogLines(controller.rawLines(), secrets);
-      for (const secret of secrets) assert.ok(!controller.output().includes(secret), 'a secret is in the output');
-    }
+    for (const controller of controllers) parseLogLines(controller.rawLines(), secrets);
+    for (const output of [...outputs, ...controllers.map(controller => controller.output())])
+      for (const secret of secrets) assert.ok(!output.includes(secret), 'a secret is in the output');
   });
 
   /** What the controllers said last belongs to the message of a wait that failed. */
@@ -179,6 +185,12 @@ export async function createScenario(
       return door.url;
     },
     start,
+    command: async (name, options = {}) => {
+      const { args, ...rest } = configure(options);
+      const result = await runCommand({ args: [name, ...args], ...rest });
+      outputs.push(result.stdout + result.stderr);
+      return result;
+    },
     addServer: (i, server) => addServer(hetzner, networkID, i, server),
     join: (i, more = {}) => createNode(cluster, { name: `w${i}`, podCIDRs: [`10.244.${i}.0/24`], ...more }),
     waitForNode,

@@ -28,12 +28,13 @@ export function previewCertificates(
 ): PreviewedCertificates {
   if (!needsCertificates(config)) return { wanted: { ids: [], complete: true }, made: [], deleted: [], problems: [] };
   const { ids, complete, obsolete, create, broken, problems } = desiredCertificates(service, config, all);
-  const deleted = obsolete.map(one => deletion(object, one, 'other domains are wanted, and nothing else uses it'));
+  const replaced = (certificates: readonly Certificate[]): PlannedChange[] =>
+    certificates.map(one => deletion(object, one, 'another one takes its place'));
   if (create !== undefined) {
     const why = 'there is no managed certificate for these domains';
     const details = { certificate: create.name, domainNames: create.domainNames };
     const made = [{ at: 'Hetzner', object, action: 'create certificate', details, why } as const];
-    return { wanted: { ids: [futureID], complete: true }, made, deleted, problems };
+    return { wanted: { ids: [futureID], complete: true }, made, deleted: replaced(own(service, all)), problems };
   }
   const retried =
     broken === undefined
@@ -47,14 +48,15 @@ export function previewCertificates(
             why: 'Hetzner could not issue it',
           } as const,
         ];
-  return { wanted: { ids, complete }, made: retried, deleted, problems };
+  return { wanted: { ids, complete }, made: retried, deleted: replaced(obsolete), problems };
 }
 
 /** What would be deleted with a Service. */
-export const deletedWith = (object: string, { uid }: KubeService, all: readonly Certificate[]): PlannedChange[] =>
-  all
-    .filter(({ type, labels }) => type === 'managed' && labels[ownerLabel] === uid)
-    .map(one => deletion(object, one, 'it was made for this Service'));
+export const deletedWith = (object: string, service: KubeService, all: readonly Certificate[]): PlannedChange[] =>
+  own(service, all).map(one => deletion(object, one, 'it was made for this Service'));
+
+const own = ({ uid }: KubeService, all: readonly Certificate[]): Certificate[] =>
+  all.filter(({ type, labels }) => type === 'managed' && labels[ownerLabel] === uid);
 
 const deletion = (object: string, certificate: Certificate, why: string): PlannedChange => ({
   at: 'Hetzner',

@@ -90,8 +90,9 @@ function conditions(
     const condition = networkUnavailable(node, has);
     if (condition === undefined || sameCondition(node.networkUnavailable, condition)) return [];
     if (condition.status === 'False' ? !routed.has(node.name) : !refused.has(node.name)) return [];
-    const { status, message } = condition;
+    const { status } = condition;
     const object = `Node ${node.name}`;
-    return [{ at: 'Kubernetes', object, action: 'set NetworkUnavailable', details: { status }, why: message }];
+    const why = status === 'False' ? 'the network holds the routes of this node then' : 'it can have no route';
+    return [{ at: 'Kubernetes', object, action: 'set NetworkUnavailable', details: { status }, why }];
   });
 }
