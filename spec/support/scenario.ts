@@ -9,10 +9,11 @@ import { type Listening, listenHetzner } from '../../lib/simulator/hetzner/liste
 import { type Cluster, eventually, waitFor } from './cluster.ts';
 import { type CommandResult, type ControllerProcess, runCommand, startController } from './controller-process.ts';
 import { startEmbeddedCluster } from './embedded-cluster.ts';
-import type { KubeObject } from './kube-client.ts';
+import { type KubeObject, MERGE_PATCH } from './kube-client.ts';
 import { parseLogLines } from './log-lines.ts';
 import { createNode, type NodeOptions, nodePath, UNINITIALIZED } from './nodes.ts';
 import { type RealClusterOptions, startRealCluster } from './real-cluster.ts';
+import { servicePath, servicesPath } from './services.ts';
 
 export const clusterCIDR = '10.244.0.0/16';
 
@@ -234,6 +235,12 @@ export const routesOf = (hetzner: FakeHetzner, networkID: number): string[] =>
 
 /** Removes what a spec may have left, so that the next one starts on an empty cluster. */
 async function empty(cluster: Cluster): Promise<void> {
+  const services = await cluster.client.must('GET', servicesPath());
+  for (const { metadata } of services.items) {
+    if (metadata.name === 'kubernetes') continue;
+    await cluster.client.send('PATCH', servicePath(metadata.name), { metadata: { finalizers: null } }, MERGE_PATCH);
+    await cluster.client.send('DELETE', servicePath(metadata.name));
+  }
   const collections = [
     '/api/v1/nodes',
     '/api/v1/namespaces/default/events',

@@ -54,7 +54,11 @@ const id = (input: string): Parsed<number> => parseInteger(input, 1, Number.MAX_
 
 /** Every annotation that is read, by the part of its key behind the prefix. */
 export const annotations = {
-  id: define('integer', id, 'Id of an existing load balancer to use. Its owner, if it has one, must no longer exist.'),
+  id: define(
+    'integer',
+    id,
+    'Id of an existing load balancer to use. Its owner, if it has one, must no longer exist. Without effect where there is none.',
+  ),
   name: define('text', text, 'Name of the load balancer. An existing one of this name without an owner is used.'),
   type: define(
     'text',

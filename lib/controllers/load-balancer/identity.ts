@@ -1,6 +1,7 @@
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { KubeService } from '../../kubernetes/types.ts';
-import type { Wanted } from './wanted.ts';
+import { annotationPrefix } from './annotations.ts';
+import { type Notice, type Wanted, warning } from './wanted.ts';
 
 /** Label of a load balancer that names the Service it belongs to. */
 export const ownerLabel = 'hcloud-ccm/service-uid';
@@ -26,7 +27,7 @@ export interface IdentityQuery {
 }
 
 /**
- * The load balancer of a Service: the one with its label, else the one it names by id or name, else none yet. A load
+ * The load balancer of a Service: the one with its label, else the one it names by id, else by name, else none yet. A load
  * balancer of another owner is never taken, unless that owner is gone and this one was named on purpose.
  */
 export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf }: IdentityQuery): Identity {
@@ -37,22 +38,28 @@ export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf 
   }
   if (own[0] !== undefined) return { kind: 'own', loadBalancer: own[0] };
   const wanted = name ?? defaultName(uid);
-  const found = id === undefined ? all.find(lb => lb.name === wanted) : all.find(lb => lb.id === id);
-  if (found === undefined) {
-    return id === undefined
-      ? { kind: 'create' }
-      : { kind: 'refused', problem: `there is no load balancer with the id ${id}` };
-  }
+  const found = all.find(lb => lb.id === id) ?? all.find(lb => lb.name === wanted);
+  if (found === undefined) return { kind: 'create' };
   const owner = found.labels[ownerLabel];
   if (owner === undefined) return { kind: 'adopt', loadBalancer: found };
   const called = `load balancer ${found.name} (${found.id})`;
   const living = ownerOf(owner);
   if (living !== undefined) return { kind: 'refused', problem: `${called} belongs to Service ${living}` };
-  if (id !== undefined || name !== undefined) return { kind: 'adopt', loadBalancer: found };
+  if (found.id === id || name !== undefined) return { kind: 'adopt', loadBalancer: found };
   return {
     kind: 'refused',
     problem: `${called} belongs to a Service with the uid ${owner}, which is not in this cluster`,
   };
+}
+
+/** An id that leads to no load balancer stops nothing: the peer never read it, and what is left of old ones is copied along. */
+export function idNotices(id: number | undefined, identity: Identity): Notice[] {
+  if (id === undefined || identity.kind === 'refused') return [];
+  const present = identity.kind === 'create' ? undefined : identity.loadBalancer;
+  if (present?.id === id) return [];
+  const why =
+    present === undefined ? 'there is none with it' : `the Service has load balancer ${present.name} (${present.id})`;
+  return [warning('LoadBalancerNotFound', `annotation ${annotationPrefix}id: ${id} has no effect, as ${why}`)];
 }
 
 const placeProblem =

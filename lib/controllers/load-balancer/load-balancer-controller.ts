@@ -27,7 +27,7 @@ import { cleanUpLoadBalancers } from './clean-up.ts';
 import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
-import { choose } from './identity.ts';
+import { choose, idNotices } from './identity.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { planLoadBalancer } from './plan.ts';
@@ -129,6 +129,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       tell.failed(identity.problem);
       return failed(new Error(identity.problem));
     }
+    tell.notices(idNotices(wanted.config.id, identity));
     const held = await hold(service, run);
     if ('kind' in held) return held;
     if (identity.kind === 'adopt') tell.adopted(identity.loadBalancer);
