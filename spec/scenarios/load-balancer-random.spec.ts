@@ -253,6 +253,7 @@ const wrongForCreation = [
   ['use-private-ip', 'yes'],
   ['private-ipv4', 'x'],
   ['disable-public-network', 'maybe'],
+  ['type', 'lb99'],
 ] as const;
 
 /** What is refused each time it is tried, and so is tried again. */

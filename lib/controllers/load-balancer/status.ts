@@ -1,5 +1,6 @@
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { IngressAddress, KubeService } from '../../kubernetes/types.ts';
+import { contains, parseIPv4CIDR } from '../ip.ts';
 import type { LoadBalancerConfig } from './config.ts';
 import type { Wanted } from './wanted.ts';
 
@@ -46,11 +47,24 @@ const isUntold = ({ ipv4, ipv6 }: LoadBalancer['publicNet']): boolean => ipv4 ==
 
 /** The status that has to be written; undefined when it is there. What is not known for sure takes nothing away. */
 export function planStatus(
-  { ingress: present }: KubeService,
+  { ingress: present }: Pick<KubeService, 'ingress'>,
   loadBalancer: LoadBalancer,
   { config, held }: Pick<Wanted, 'config' | 'held'>,
 ): IngressAddress[] | undefined {
-  const ingress = ingressOf(loadBalancer, config);
-  const isUnsure = held.status || lacksAddress(loadBalancer, config);
+  const shows = (test: (ip: string) => boolean): boolean => present.some(({ ip }) => ip !== undefined && test(ip));
+  const ingress = ingressOf(loadBalancer, {
+    ...config,
+    ...(held.privateIngress && { privateIngress: shows(isPrivateIP) }),
+    ...(held.ipv6Ingress && { ipv6Ingress: shows(ip => ip.includes(':')) }),
+  });
+  const isUnsure = lacksAddress(loadBalancer, config);
   return sameIngress(present, ingress) || (isUnsure && present.length > 0) ? undefined : ingress;
 }
+
+/** Networks of Hetzner are within these. */
+const privateBlocks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'].flatMap(text => parseIPv4CIDR(text) ?? []);
+
+const isPrivateIP = (ip: string): boolean => {
+  const address = parseIPv4CIDR(`${ip}/32`);
+  return address !== undefined && privateBlocks.some(block => contains(block, address));
+};

@@ -34,8 +34,10 @@ export interface Held {
   readonly newListeners: boolean;
   /** Health checks only follow their node ports. */
   readonly healthCheck: boolean;
-  /** Addresses that the status has. */
-  readonly status: boolean;
+  /** The status shows private addresses if it does already. */
+  readonly privateIngress: boolean;
+  /** The status shows IPv6 addresses if it does already. */
+  readonly ipv6Ingress: boolean;
 }
 
 const dependents: { readonly [K in keyof Held]: readonly AnnotationName[] } = {
@@ -52,7 +54,8 @@ const dependents: { readonly [K in keyof Held]: readonly AnnotationName[] } = {
   listeners: ['protocol', 'certificate-type', 'http-redirect-http'],
   newListeners: ['protocol', 'certificate-type', 'http-redirect-http', 'uses-proxyprotocol'],
   healthCheck: ['health-check-protocol', 'health-check-port'],
-  status: ['disable-private-ingress', 'ipv6-disabled'],
+  privateIngress: ['disable-private-ingress'],
+  ipv6Ingress: ['ipv6-disabled'],
 };
 
 /** Reads what a Service wants, and all that is wrong or not supported about it. */
@@ -89,7 +92,8 @@ export function wantedOf(
       listeners: holds('listeners'),
       newListeners: holds('newListeners'),
       healthCheck: holds('healthCheck'),
-      status: holds('status'),
+      privateIngress: holds('privateIngress'),
+      ipv6Ingress: holds('ipv6Ingress'),
     },
   };
 }
