@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { figures, peerSource, type Result } from './figures.ts';
 import { idle } from './idle.ts';
+import { loadBalancers } from './load-balancers.ts';
 import { machine } from './machine.ts';
 import { memory } from './memory.ts';
 import { startAndStop } from './process.ts';
@@ -23,6 +24,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Result[]>>> = {
   'burst-parallel': bench => burst(bench, 'parallel'),
   'burst-locked': bench => burst(bench, 'locked'),
   refused,
+  'load-balancers': loadBalancers,
   memory,
   start: startAndStop,
 };

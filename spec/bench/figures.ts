@@ -14,6 +14,7 @@ export const peerSource =
   'actions of 400 ms) and a real etcd and kube-apiserver 1.37 on 2 cores; its times and memory are of that machine';
 
 const requests = 'requests without / with GET /actions';
+const balanced = `${requests} / s`;
 
 const figure = (work: string, unit: string, peer: string, floor: string, ...target: readonly number[]): Figure => ({
   work,
@@ -66,6 +67,13 @@ export const figures = {
     10,
     10,
   ),
+  'balancers-created': figure('10 Services created, 11 nodes', balanced, '211 / 361 / 84', '11 / 12', 12, 16, 3),
+  'balancers-node-added': figure('... node added, with its route', balanced, '47 / 80 / 16', '12 / 13', 13, 18, 2),
+  'balancers-node-removed': figure('... node removed', requests, '44 / 75', '12 / 13', 14, 20),
+  'balancers-restart': figure('... restart, nothing changed', `${requests}; no write`, '47 / 67, 20 writes', '3', 4, 4),
+  'balancers-port': figure('... one port changed', requests, '5 / 8', '2 / 3', 2, 4),
+  'balancers-idle': figure('... idle minute', 'requests', '0', '0', 0),
+  'balancers-deleted': figure('... 10 Services deleted', requests, '30 / 30', '10', 11, 11),
   'memory-11': figure('resident memory, 11 nodes', 'MiB', '65', 'bare Node 41', 65),
   'memory-100': figure('resident memory, 100 nodes', 'MiB', '71', 'bare Node 41', 70),
   start: figure('start to leading and converged, 11 nodes in order', 's', '1.1-2.2', '', 1.5),
