@@ -15,6 +15,7 @@ import { listWatch } from './kubernetes/list-watch.ts';
 import { pruneNode } from './kubernetes/prune.ts';
 import { pruneService } from './kubernetes/prune-service.ts';
 import { createReflector } from './kubernetes/reflector.ts';
+import { selectorAnnotation } from './kubernetes/rivals.ts';
 import type { Store } from './kubernetes/store.ts';
 import type { Term } from './kubernetes/term.ts';
 import type { KubeObject } from './kubernetes/types.ts';
@@ -23,6 +24,7 @@ import type { Health } from './observability/health.ts';
 import type { Logger } from './observability/logger.ts';
 import { controllerHooks, watchHooks } from './observability/metric-hooks.ts';
 import type { Metrics } from './observability/metrics.ts';
+import { createSelection } from './selection.ts';
 import type { Settings } from './settings/settings.ts';
 import { exponentialBackoff } from './streams/backoff.ts';
 import type { Clock } from './streams/clock.ts';
@@ -72,6 +74,7 @@ export function createApp(deps: AppDeps): App {
     logger,
     onTurn: election.onTurn,
     onOther: election.onOther,
+    ...(settings.nodes.selector !== undefined && { annotations: { [selectorAnnotation]: settings.nodes.selector } }),
   });
   const events = createEventRecorder({
     client,
@@ -80,17 +83,31 @@ export function createApp(deps: AppDeps): App {
     clock,
     logger,
   });
+  // The lease is the one object that stands for the controller itself, and its leader is who asks Hetzner.
+  const { resourceName: name, resourceNamespace: namespace } = settings.leaderElection;
+  const lease = { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', name, namespace, uid: '' };
+  const selection = createSelection({
+    settings,
+    all: nodes.store,
+    client,
+    lease,
+    events,
+    clock,
+    logger,
+    backoff: quickBackoff,
+  });
   /** All that happens in one term of leadership; unsubscribing, which the end of the term does, stops it. */
   const runTerm = (term: Term): Observable<Run> => {
     const contact$ = firstContact({ settings, ...hetzner, clock, logger, backoff: quickBackoff });
     const synced$ = combineLatest(stores.map(({ store }) => store.synced$)).pipe(first(all => all.every(Boolean)));
-    const started$ = combineLatest([contact$, synced$]);
+    const started$ = combineLatest([contact$, synced$, selection.lookout$]);
     return started$.pipe(
       switchMap(([{ network }]) =>
         controllers({
           settings,
           network,
-          nodes: nodes.store,
+          nodes: selection.nodes,
+          allNodes: nodes.store,
           services: services.store,
           instances,
           hetzner: { ...hetzner, ...fencedHetzner(hetzner, term.isValid) },
@@ -110,9 +127,6 @@ export function createApp(deps: AppDeps): App {
     tap(term => metrics.leader.set({ name: settings.leaderElection.resourceName }, term === undefined ? 0 : 1)),
     switchMap(term => (term === undefined ? EMPTY : runTerm(term))),
   );
-  // The lease is the one object that stands for the controller itself, and its leader is who asks Hetzner.
-  const { resourceName: name, resourceNamespace: namespace } = settings.leaderElection;
-  const lease = { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', name, namespace, uid: '' };
   const refused$ = deps.refusals$.pipe(
     tap(({ setting, err }) => {
       const text = err instanceof Error ? err.message : String(err);
@@ -121,7 +135,7 @@ export function createApp(deps: AppDeps): App {
     ignoreElements(),
   );
   return {
-    runs$: merge(...stores.map(({ run$ }) => run$), refused$, terms$),
+    runs$: merge(selection.run$, ...stores.map(({ run$ }) => run$), refused$, terms$),
     close: async () => {
       await leadership.release();
       await events.close();

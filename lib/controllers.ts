@@ -26,7 +26,9 @@ export interface ControllersDeps {
   readonly settings: Settings;
   /** The configured network as the term of leadership found it. */
   readonly network: Snapshot<Network> | undefined;
+  /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
+  readonly allNodes: Store<KubeNode>;
   readonly services: Store<KubeService>;
   readonly instances: Instances;
   /** Writes end with the term. */

@@ -4,6 +4,9 @@ export type LabelSelector = (labels: Readonly<Record<string, string>>) => boolea
 /** Matches everything. */
 export const everything: LabelSelector = () => true;
 
+/** Matches nothing. */
+export const nothing: LabelSelector = () => false;
+
 const name = String.raw`(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?`;
 const value = String.raw`(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?`;
 const exists = new RegExp(`^(!?)\\s*(${name})$`);

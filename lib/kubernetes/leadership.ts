@@ -20,6 +20,8 @@ export interface LeadershipOptions extends Partial<Pick<ElectionDeps, 'onTurn' |
   /** Unique among all contenders. */
   readonly identity: string;
   readonly logger: Logger;
+  /** Of the Lease. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly random?: () => number;
   /** ms for all of the release; the next leader should not wait longer than for a lapse. */
   readonly releaseTimeout?: number;
@@ -69,7 +71,13 @@ const elected = (options: LeadershipOptions): Leadership => {
   const { client, clock, settings, identity, releaseTimeout = 2000 } = options;
   const { leaseDuration, renewDeadline, retryPeriod, resourceName: name, resourceNamespace: namespace } = settings;
   const logger = options.logger.child({ identity, lease: `${namespace}/${name}` });
-  const api = createLeaseAPI({ client, clock, namespace, name });
+  const api = createLeaseAPI({
+    client,
+    clock,
+    namespace,
+    name,
+    ...(options.annotations !== undefined && { annotations: options.annotations }),
+  });
   const stop = new AbortController();
   /** The Lease may name us, for all we know. */
   let claimed = false;

@@ -26,8 +26,10 @@ export const createLeaseAPI = (options: {
   readonly clock: Clock;
   readonly namespace: string;
   readonly name: string;
+  /** What the Lease tells besides, with each claim and renewal. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }): LeaseAPI => {
-  const { client, clock, namespace, name } = options;
+  const { client, clock, namespace, name, annotations } = options;
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   const path = `${collection}/${encodeURIComponent(name)}`;
   const read = (raw: unknown): LeaseView => readLease(raw, clock.monotonic());
@@ -42,12 +44,20 @@ export const createLeaseAPI = (options: {
       }
     },
     create: async (spec, call) => {
-      const metadata = { name, namespace };
+      const metadata = { name, namespace, ...(annotations !== undefined && { annotations }) };
       const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
       return read(await client.request({ method: 'POST', path: collection, body, urgent: true, ...call }));
     },
     update: async (view, spec, call) =>
-      read(await client.request({ method: 'PUT', path, body: updatedLease(view, spec), urgent: true, ...call })),
+      read(
+        await client.request({
+          method: 'PUT',
+          path,
+          body: updatedLease(view, spec, annotations),
+          urgent: true,
+          ...call,
+        }),
+      ),
     watch: () => listWatch({ client, path: collection, fieldSelector: `metadata.name=${name}`, prune: read, clock }),
   };
 };

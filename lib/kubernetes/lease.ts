@@ -141,8 +141,17 @@ export const releasedSpec = (before: LeaseView, now: number): Record<string, unk
   leaseTransitions: before.record.transitions,
 });
 
-/** The object to PUT: the one that was seen with our part of the spec changed. Its resourceVersion makes the update safe. */
-export const updatedLease = (view: LeaseView, spec: Record<string, unknown>): Record<string, unknown> => ({
-  ...view.raw,
-  spec: { ...(isRecord(view.raw.spec) ? view.raw.spec : {}), ...spec },
-});
+/** The object to PUT: the one that was seen with our part of it changed. Its resourceVersion makes the update safe. */
+export const updatedLease = (
+  view: LeaseView,
+  spec: Record<string, unknown>,
+  annotations?: Readonly<Record<string, string>>,
+): Record<string, unknown> => {
+  const metadata = isRecord(view.raw.metadata) ? view.raw.metadata : {};
+  const present = isRecord(metadata.annotations) ? metadata.annotations : {};
+  return {
+    ...view.raw,
+    ...(annotations !== undefined && { metadata: { ...metadata, annotations: { ...present, ...annotations } } }),
+    spec: { ...(isRecord(view.raw.spec) ? view.raw.spec : {}), ...spec },
+  };
+};

@@ -1,4 +1,5 @@
 import { parseArguments } from './arguments.ts';
+import { leaseNameFor } from './lease-name.ts';
 import { type Origins, type Readings, readSettings } from './readings.ts';
 import { effectiveSettings, type SettingsReport } from './report.ts';
 import { checkRules, wantsRoutes } from './rules.ts';
@@ -86,7 +87,7 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
       leaseDuration: values.leaseDuration,
       renewDeadline: values.renewDeadline,
       retryPeriod: values.retryPeriod,
-      resourceName: values.leaseName,
+      resourceName: set.has('leaseName') ? values.leaseName : leaseNameFor(values.leaseName, values.nodeSelector),
       resourceNamespace: values.leaseNamespace,
     },
     controllers: {
@@ -99,6 +100,7 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
       statusUpdateFrequency: values.nodeStatusUpdateFrequency,
       monitorPeriod: values.nodeMonitorPeriod,
       concurrentSyncs: values.concurrentNodeSyncs,
+      selector: values.nodeSelector,
     },
     routes: {
       clusterCIDRs: route ? [...(values.clusterCIDRs ?? [])] : [],

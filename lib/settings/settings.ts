@@ -91,6 +91,8 @@ export interface Settings {
     readonly statusUpdateFrequency: number;
     readonly monitorPeriod: number;
     readonly concurrentSyncs: number;
+    /** A valid label selector; undefined = all nodes. */
+    readonly selector: string | undefined;
   };
   readonly routes: {
     /** One or two CIDRs; empty where routes are off. */

@@ -1,3 +1,4 @@
+import { parseLabelSelector } from '../kubernetes/label-selector.ts';
 import { type ControllerList, parseControllerList } from './controller-list.ts';
 import { type Parsed, parseBoolean, parseDuration, parseInteger } from './go-values.ts';
 import { parseBaseURL, parseCIDR, parseClusterCIDRs, parseHostPort, parseIPAddress } from './network-values.ts';
@@ -74,4 +75,12 @@ export const controllerList: ValueType<ControllerList> = {
   parse: parseControllerList,
   empty: 'refused',
   list: true,
+};
+export const labelSelector: ValueType<string> = {
+  name: 'label selector',
+  parse: value =>
+    parseLabelSelector(value) === undefined
+      ? { allowed: 'must be a label selector such as role=edge,zone in (a,b),!spot' }
+      : { value },
+  empty: 'unset',
 };

@@ -6,6 +6,7 @@ import {
   cidr,
   hostPort,
   integer,
+  labelSelector,
   oneOf,
   optionalDuration,
   port,
@@ -74,6 +75,14 @@ export const variables = {
     'true',
     'node',
     'Sets the zone labels of cloud servers.',
+  ),
+  nodeSelector: variable(
+    'HCLOUD_SERVER_LABEL_SELECTOR',
+    labelSelector,
+    undefined,
+    'node',
+    'Label selector on Nodes: all others are invisible to this instance. The lease gets a name of its own by it.',
+    { aliases: ['HCLOUD_NODE_SELECTOR'] },
   ),
   serverCacheMode: variable(
     'HCLOUD_SERVER_CACHE_MODE',

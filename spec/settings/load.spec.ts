@@ -25,7 +25,12 @@ describe('the settings', () => {
       resourceName: 'cloud-controller-manager',
       resourceNamespace: 'kube-system',
     });
-    assert.deepEqual(settings.nodes, { statusUpdateFrequency: 300_000, monitorPeriod: 5_000, concurrentSyncs: 1 });
+    assert.deepEqual(settings.nodes, {
+      statusUpdateFrequency: 300_000,
+      monitorPeriod: 5_000,
+      concurrentSyncs: 1,
+      selector: undefined,
+    });
     assert.deepEqual(settings.routes, { clusterCIDRs: [], minResyncPeriod: 43_200_000 });
     assert.deepEqual(settings.metrics, { enabled: true, address: ':8233' });
     assert.equal(settings.secure.port, 10_258);

@@ -73,6 +73,8 @@ const exceptions: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^lib\/controllers\//, /^lib\/settings\/(go-values|nearest)\.ts$/],
   // The plan is made by what also starts the controllers, but for the writing.
   [/^lib\/plan\//, /^lib\/(controllers|first-contact)\.ts$/],
+  // A selector is refused where it is set.
+  [/^lib\/settings\/value-types\.ts$/, /^lib\/kubernetes\/label-selector\.ts$/],
   [/^lib\/simulator\/demo/, /^lib\/(fatal-error|runtime-flags|version)\.ts$/],
   // Specs and the demo change the simulated project in the words of the client. What serves its API shares none of them.
   [/^lib\/simulator\/hetzner\/by-hand\//, /^lib\/hetzner\/(types|lb-types|lb-decode|lb-encode)\.ts$/],

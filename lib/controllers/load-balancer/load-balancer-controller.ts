@@ -41,7 +41,9 @@ import { type Wanted, wantedOf } from './wanted.ts';
 
 export interface LoadBalancerControllerDeps {
   readonly services: Store<KubeService>;
+  /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
+  readonly allNodes: Store<KubeNode>;
   readonly instances: Instances;
   readonly api: LoadBalancers;
   readonly snapshot: LoadBalancerSnapshot;
@@ -168,6 +170,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       wanted,
       type,
       nodes: nodes.list(),
+      otherNodes:
+        nodes === deps.allNodes ? [] : deps.allNodes.list().filter(({ name, uid }) => nodes.get(name)?.uid !== uid),
       lists,
       networkID,
       robotEnabled: deps.robotEnabled,

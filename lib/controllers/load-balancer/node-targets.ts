@@ -1,7 +1,8 @@
 import type { LoadBalancer, TargetBody } from '../../hetzner/lb-types.ts';
+import { cloudProviderID } from '../../hetzner/provider-id.ts';
 import { everything, parseLabelSelector } from '../../kubernetes/label-selector.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
-import type { InstanceLists } from '../instances.ts';
+import { type InstanceLists, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
 import type { LoadBalancerConfig } from './config.ts';
 import { eligibleNodes } from './eligible-nodes.ts';
@@ -26,6 +27,28 @@ export const presentTargets = (present: LoadBalancer | undefined): DesiredTarget
   }),
   notices: [],
 });
+
+/** What is there of nodes that other instances look after. Another instance may have added it, so it stays as it is. */
+export function targetsOfOthers(
+  present: LoadBalancer | undefined,
+  others: readonly KubeNode[],
+  lists: InstanceLists,
+): readonly TargetBody[] {
+  if (others.length === 0) return [];
+  const providerIDs = new Set(others.map(({ providerID }) => providerID));
+  const addresses = new Set(others.flatMap(node => addressesOf(node, lists)));
+  return presentTargets(present).kept.filter(
+    target =>
+      (target.type === 'ip' && addresses.has(target.ip)) ||
+      (target.type === 'server' && providerIDs.has(cloudProviderID(target.serverID))),
+  );
+}
+
+function addressesOf(node: KubeNode, lists: InstanceLists): string[] {
+  const located = locate(node, lists);
+  const ipv4 = located.kind === 'found' ? located.machine.server.ipv4 : undefined;
+  return [...node.addresses.map(({ address }) => address), ...(ipv4 === undefined ? [] : [ipv4])];
+}
 
 export interface NodeTargetsInput {
   readonly config: Pick<LoadBalancerConfig, 'nodeSelector'>;

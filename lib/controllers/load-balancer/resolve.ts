@@ -4,7 +4,7 @@ import type { InstanceLists } from '../instances.ts';
 import type { LoadBalancerConfig } from './config.ts';
 import type { Attachment, DesiredLoadBalancer } from './desired.ts';
 import { desiredListeners, isLocalCheck, withoutLocalCheck } from './listeners.ts';
-import { nodeTargets, presentTargets } from './node-targets.ts';
+import { nodeTargets, presentTargets, targetsOfOthers } from './node-targets.ts';
 import { placeNotices } from './place.ts';
 import { holderOf } from './private-address.ts';
 import { type Notice, type Wanted, warning } from './wanted.ts';
@@ -14,7 +14,10 @@ export interface DesiredInput {
   readonly wanted: Wanted;
   /** The wanted type, with its limits as far as they are known. */
   readonly type: DesiredLoadBalancer['type'];
+  /** Those this instance looks after. */
   readonly nodes: readonly KubeNode[];
+  /** Those that other instances look after. */
+  readonly otherNodes?: readonly KubeNode[];
   readonly lists: InstanceLists;
   readonly networkID: number | undefined;
   readonly robotEnabled: boolean;
@@ -65,7 +68,7 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
       listeners,
       heldPorts,
       targets: targets.targets,
-      keptTargets: [...targets.kept, ...keptIPs],
+      keptTargets: [...targets.kept, ...keptIPs, ...targetsOfOthers(present, input.otherNodes ?? [], lists)],
     },
     notices: [
       ...placeNotices(config, present),

@@ -12,12 +12,13 @@ export interface ServerLookup {
  * What should be in the network for one pod CIDR:
  * - `route`: through this node's address.
  * - `hold`: the CIDR is taken by a node whose machine is not routed by us or not known yet; whatever is there stays.
+ *   So does a route that nobody claims but that may be another instance's; it has no node (empty).
  */
 export type DesiredRoute =
   | { readonly kind: 'route'; readonly node: string; readonly gateway: string }
   | { readonly kind: 'hold'; readonly node: string; readonly problem: HoldProblem };
 
-export type HoldProblem = 'notOurs' | 'uninitialised' | 'serverMissing' | 'notAttached';
+export type HoldProblem = 'notOurs' | 'uninitialised' | 'serverMissing' | 'notAttached' | 'notSelected';
 
 /** Desired routes by canonical destination, and nodes that could be routed but lost a CIDR to another node. */
 export interface DesiredRoutes {
@@ -55,17 +56,29 @@ export const contradicts = (node: KubeNode, gateway: string): boolean => {
   return internal.length > 0 && internal.every(({ address }) => address !== gateway);
 };
 
+/** Which nodes and routes an instance looks after. */
+export interface Claims {
+  isOurs(node: KubeNode): boolean;
+  /** Whether a route that no node claims is surely one that a node of ours has left behind. */
+  isLeftOver(destination: string, gateway: string): boolean;
+}
+
+/** Of an instance that looks after everything. */
+export const allClaims: Claims = { isOurs: () => true, isLeftOver: () => true };
+
 /**
  * Desired routes of all nodes. Where two nodes claim one CIDR, the one the present route leads to keeps it, else the
  * older node: a claim must never move a working route back and forth.
  *
  * @param gateways present routes: destination to gateway
+ * @param share which nodes and routes are ours to look after
  */
 export function desiredRoutes(
   nodes: readonly KubeNode[],
   servers: ServerLookup,
   networkID: number,
   gateways: ReadonlyMap<string, string>,
+  share: Claims = allClaims,
 ): DesiredRoutes {
   const byDestination = new Map<string, DesiredRoute>();
   const contested: { destination: string; owner: string; node: string }[] = [];
@@ -73,7 +86,7 @@ export function desiredRoutes(
     (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
   );
   for (const node of oldestFirst) {
-    const found = gatewayOf(node, servers, networkID);
+    const found = share.isOurs(node) ? gatewayOf(node, servers, networkID) : ({ problem: 'notSelected' } as const);
     for (const destination of routableCIDRs(node)) {
       const claim: DesiredRoute =
         'gateway' in found
@@ -93,6 +106,10 @@ export function desiredRoutes(
       const [owner, loser] = takesOver ? [claim, earlier] : [earlier, claim];
       if (loser.kind === 'route') contested.push({ destination, owner: owner.node, node: loser.node });
     }
+  }
+  for (const [destination, gateway] of gateways) {
+    if (!byDestination.has(destination) && !share.isLeftOver(destination, gateway))
+      byDestination.set(destination, { kind: 'hold', node: '', problem: 'notSelected' });
   }
   return { byDestination, contested };
 }

@@ -1,4 +1,4 @@
-import { defer, type Observable } from 'rxjs';
+import { defer, merge, type Observable } from 'rxjs';
 import type { Actions } from '../../hetzner/actions.ts';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import { classOf } from '../../hetzner/errors.ts';
@@ -22,11 +22,14 @@ import { parseIPv4CIDR } from '../ip.ts';
 import { createPipeline } from './pipeline.ts';
 import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
-import { createRouteTable } from './route-table.ts';
+import { createRouteTable, type RouteTable } from './route-table.ts';
+import { type RunningShare, selectedShare, wholeShare } from './share.ts';
 
 export interface NetworkRoutesDeps {
   readonly network: Snapshot<Network>;
+  /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
+  readonly allNodes: Store<KubeNode>;
   readonly servers: Servers;
   readonly cloud: Cloud;
   readonly actions: Actions;
@@ -72,14 +75,16 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       isLocked: err => classOf(err) === 'locked',
       clock,
     });
+    const share = shareOf(deps, table);
     const report = createRouteReport({
       ...deps,
       networkID: id,
       networkName: name,
       clusterCIDRs: settings.clusterCIDRs,
     });
-    return routeController({
+    const routes$ = routeController({
       ...deps,
+      share,
       networkID: id,
       table,
       pipeline,
@@ -93,5 +98,18 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
         return patchNodeStatus(client, node, { conditions }, signal);
       },
     });
+    return merge(share.run$, routes$);
+  });
+}
+
+/** Which part of the routes is ours: with all nodes everything. */
+function shareOf({ nodes, allNodes, servers, network }: NetworkRoutesDeps, table: RouteTable): RunningShare {
+  if (nodes === allNodes) return wholeShare(nodes);
+  return selectedShare({
+    all: allNodes,
+    nodes,
+    servers: () => servers.latest()?.servers,
+    networkID: network.value.id,
+    onHandedOver: table.invalidate,
   });
 }

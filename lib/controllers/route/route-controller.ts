@@ -13,15 +13,26 @@ import { type ControllerHooks, controller, type Reconcile } from '../controller.
 import type { Block } from '../ip.ts';
 import { applyRoute } from './apply.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
-import { contradicts, type DesiredRoute, type DesiredRoutes, desiredRoutes, routableCIDRs } from './desired.ts';
+import {
+  contradicts,
+  type DesiredRoute,
+  type DesiredRoutes,
+  desiredRoutes,
+  routableCIDRs,
+  type ServerLookup,
+} from './desired.ts';
 import type { Pipeline } from './pipeline.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
 import { limitRetry, type RouteReport } from './report.ts';
 import type { RouteTable } from './route-table.ts';
+import { type RouteShare, wholeShare } from './share.ts';
 import { passKey, routeTriggers } from './triggers.ts';
 
 export interface RouteControllerDeps {
+  /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
+  /** When not given: all nodes and routes are ours. */
+  readonly share?: RouteShare;
   readonly servers: Servers;
   readonly cloud: Pick<Cloud, 'addRoute' | 'deleteRoute'>;
   readonly networkID: number;
@@ -50,12 +61,16 @@ interface Observed extends Pick<DesiredRoutes, 'contested'> {
   readonly desired: DesiredRoute | undefined;
 }
 
+/** Where none of our nodes is concerned, no server is. */
+const noServers: ServerLookup = { byID: () => undefined };
+
 /** A pass reads the network and the servers again unless what is known of them is younger than this, in ms. */
 const freshEnough = 60_000;
 
 /** Keeps the pod routes of one network. One key a destination, so that a change that fails is retried alone. */
 export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const { nodes, servers, networkID, clusterCIDRs, table, clock, report, hooks, backoff } = deps;
+  const share = deps.share ?? wholeShare(nodes);
   const more$ = new Subject<Trigger>();
   /** Destinations the network had no room for; a deleted route makes room. */
   const crowdedOut = new Set<string>();
@@ -109,10 +124,13 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   /** Observes what should be at the destination; no request where no node claims it. */
   async function observe(run: Reconcile, gateways: ReadonlyMap<string, string>): Promise<Observed> {
     const claimants = claimantsOf(run.key);
-    if (claimants.length === 0) return { desired: undefined, contested: [] };
+    if (!claimants.some(share.isOurs)) {
+      const routes = desiredRoutes(claimants, noServers, networkID, gateways, share);
+      return { desired: routes.byDestination.get(run.key), contested: [] };
+    }
     const desiredBy = async (instant: number) => {
       const list = await servers.notBefore(instant, { priority: 'route', signal: run.signal });
-      return desiredRoutes(claimants, list, networkID, gateways);
+      return desiredRoutes(claimants, list, networkID, gateways, share);
     };
     const observedAt = Math.max(...claimants.map(node => nodes.observedAt(node.name) ?? 0));
     let routes = await desiredBy(observedAt - deps.maxAge);
@@ -136,7 +154,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   };
 
   const claimantsOf = (destination: string): KubeNode[] =>
-    nodes.list().filter(node => routableCIDRs(node).includes(destination));
+    share.all.list().filter(node => routableCIDRs(node).includes(destination));
 
   async function makeChange(change: RouteChange, { log, signal }: Reconcile): Promise<void> {
     const startedAt = clock.monotonic();
@@ -187,7 +205,8 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (stored === undefined || gateways === undefined || list === undefined) return;
     const node = ownWrites.latest(stored);
     const condition = networkUnavailable(node, destination => {
-      const wanted = desiredRoutes(claimantsOf(destination), list, networkID, gateways).byDestination.get(destination);
+      const routes = desiredRoutes(claimantsOf(destination), list, networkID, gateways, share);
+      const wanted = routes.byDestination.get(destination);
       return isRouted(name, wanted, gateways.get(destination));
     });
     if (condition === undefined || sameCondition(node.networkUnavailable, condition)) return;
@@ -210,6 +229,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   );
   const triggers$ = routeTriggers({
     nodes,
+    share,
     servers$: servers.changes$,
     safety$: deps.safety$,
     networkID,

@@ -6,12 +6,15 @@ import type { Trigger } from '../../streams/workqueue.ts';
 import type { Block } from '../ip.ts';
 import { desiredRoutes, routableCIDRs } from './desired.ts';
 import { planRoutes } from './plan.ts';
+import { type RouteShare, wholeShare } from './share.ts';
 
 /** Queue key of the pass over a whole network; all other keys are destinations. */
 export const passKey = 'network';
 
 export interface TriggerSources {
   readonly nodes: Store<KubeNode>;
+  /** When not given: all nodes and routes are ours. */
+  readonly share?: RouteShare;
   /** Each answered list of servers. */
   readonly servers$: Observable<ServerList>;
   /** Time for the safety pass. */
@@ -28,12 +31,13 @@ export interface TriggerSources {
  */
 export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
   const { nodes, servers$, safety$, networkID, clusterCIDRs, gateways } = sources;
+  const share = sources.share ?? wholeShare(nodes);
   const nodes$ = defer(() => nodes.watch()).pipe(concatMap(change => from(triggersOf(change))));
   /** The changes a list asks for. A trigger is only what the list before did not ask for: what was refused backs off. */
   const changesBy = (servers: ServerList): Map<string, string> => {
     const present = gateways();
     if (present === undefined) return new Map();
-    const { byDestination } = desiredRoutes(nodes.list(), servers, networkID, present);
+    const { byDestination } = desiredRoutes(share.all.list(), servers, networkID, present, share);
     const changes = planRoutes(byDestination, present, clusterCIDRs);
     return new Map(changes.map(change => [change.destination, `${change.kind} ${change.gateway}`]));
   };
