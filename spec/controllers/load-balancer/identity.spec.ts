@@ -3,12 +3,15 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createClaims } from '../../../lib/controllers/load-balancer/claims.ts';
 import {
+  choose,
   defaultName,
   type IdentityQuery,
   identify,
+  idNotices,
   ownerLabel,
 } from '../../../lib/controllers/load-balancer/identity.ts';
-import { loadBalancer } from './support.ts';
+import { wantedOf } from '../../../lib/controllers/load-balancer/wanted.ts';
+import { annotated, kubeService, loadBalancer, noSettings } from './support.ts';
 
 const uid = '9efd5f5c-56e2-4282-bdee-a91fa157ecca';
 const lb = (id: number, name: string, owner?: string) =>
@@ -66,13 +69,8 @@ const rows: readonly (readonly [string, Parameters<typeof lb>[], Partial<Identit
     { id: 1, name: 'edge' },
     'adopt 1',
   ],
-  ['no such id', [[1, 'x']], { id: 9 }, /there is no load balancer with the id 9/],
-  [
-    'no such id, but one of the name',
-    [[1, 'edge']],
-    { id: 9, name: 'edge' },
-    /there is no load balancer with the id 9/,
-  ],
+  ['no such id', [[1, 'x']], { id: 9 }, 'create'],
+  ['no such id, but one of the name', [[1, 'edge']], { id: 9, name: 'edge' }, 'adopt 1'],
   [
     'BUG-051: a name that another Service has',
     [[1, 'edge', 'alive']],
@@ -128,6 +126,57 @@ describe('the load balancer of a Service', () => {
   it('has a default name of at most 32 characters, as the peer forms it', () => {
     assert.equal(defaultName(uid), 'a9efd5f5c56e24282bdeea91fa157ecc');
     assert.equal(defaultName('short-uid'), 'ashortuid');
+  });
+});
+
+describe('the choice of a load balancer', () => {
+  const choice = (values: Parameters<typeof annotated>[0], all: readonly ReturnType<typeof lb>[] = []) => {
+    const wanted = wantedOf(kubeService({ annotations: annotated(values) }), noSettings, undefined);
+    return choose({ uid }, wanted, all, () => undefined);
+  };
+
+  it('BUG-038: is none without a place, and names all that could give one', () => {
+    const found = choice({});
+    assert.ok(found.kind === 'refused');
+    for (const name of [
+      '/location',
+      '/network-zone',
+      'HCLOUD_LOAD_BALANCERS_LOCATION',
+      'HCLOUD_LOAD_BALANCERS_NETWORK_ZONE',
+    ])
+      assert.ok(found.problem.includes(name), name);
+    assert.equal(choice({ location: 'fsn1' }).kind, 'create');
+    assert.equal(choice({ 'network-zone': 'eu-central' }).kind, 'create');
+    assert.equal(choice({ name: 'edge' }, [lb(1, 'edge')]).kind, 'adopt', 'one that is there needs no place');
+  });
+
+  for (const [name, text] of [
+    ['id', 'x'],
+    ['use-private-ip', 'yes'],
+    ['node-selector', '(('],
+    ['private-ipv4', 'x'],
+    ['private-subnet-ip-range', 'x'],
+    ['disable-public-network', 'x'],
+  ] as const) {
+    it(`is none while ${name} is wrong, but for the one it has`, () => {
+      const values = { location: 'fsn1', name: 'edge', [name]: text };
+      assert.equal(choice(values).kind, 'refused');
+      assert.equal(choice(values, [lb(1, 'edge')]).kind, 'refused');
+      assert.equal(choice(values, [lb(1, 'edge', uid)]).kind, 'own');
+    });
+  }
+
+  it('BUG-047: is none for private targets without a network', () => {
+    assert.equal(choice({ location: 'fsn1', 'use-private-ip': 'true' }).kind, 'refused');
+  });
+
+  it('tells of an id that leads nowhere', () => {
+    const reasons = (id: number | undefined, found: ReturnType<typeof choice>) =>
+      idNotices(id, found).map(({ reason }) => reason);
+    assert.deepEqual(reasons(9, { kind: 'create' }), ['LoadBalancerNotFound']);
+    assert.deepEqual(reasons(9, { kind: 'own', loadBalancer: lb(1, 'a', uid) }), ['LoadBalancerNotFound']);
+    assert.deepEqual(reasons(1, { kind: 'own', loadBalancer: lb(1, 'a', uid) }), []);
+    assert.deepEqual(reasons(undefined, { kind: 'create' }), []);
   });
 });
 
