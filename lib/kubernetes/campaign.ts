@@ -1,6 +1,6 @@
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../streams/clock.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { isAlreadyExists, isConflict, isForbidden, isNotFound } from './errors.ts';
 import { claimedSpec, decide, graceAfter, type LeaseView, observe } from './lease.ts';
 import type { Call, LeaseAPI } from './lease-api.ts';
 import { linkedController, wait } from './wait.ts';
@@ -69,6 +69,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
   let wake = (): void => undefined;
   let leader = '';
   let troubled = false;
+  let denied = false;
 
   const see = (seen: LeaseView | undefined): void => {
     grace = graceAfter(grace, view, seen, identity);
@@ -93,7 +94,11 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
           return;
         case 'error':
           watching = false;
-          logger.debug('Lost the watch of the lease', { err: event.err, after: event.willRetryIn });
+          // A missing right does not mend itself like a broken connection: somebody should know, once.
+          if (isForbidden(event.err) && !denied) {
+            denied = true;
+            logger.warn('Was not allowed to watch the lease', { err: event.err });
+          } else logger.debug('Lost the watch of the lease', { err: event.err, after: event.willRetryIn });
           break;
         case 'initDone':
           watching = true;

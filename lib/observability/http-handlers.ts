@@ -53,13 +53,24 @@ export const healthText = (probe: string, { ok, checks }: HealthResult, verbose:
   return [...lines, `${probe} check ${ok ? 'passed' : 'failed'}`, ''].join('\n');
 };
 
-/** Writes one line when the set of failing checks changes, not one for each question. */
+/**
+ * Writes one line when the set of failing checks changes, not one for each question. Before it has passed for the first time
+ * a check does not fail, the process is starting: probes ask from the first second on, and that is no trouble.
+ */
 const changeLog = (logger: Logger) => {
-  let failing = new Map<string, string>();
+  const passed = new Set<string>();
+  let failing = new Set<string>();
   return ({ checks }: HealthResult): void => {
-    const now = new Map(checks.flatMap(({ name, reason }) => (reason === undefined ? [] : [[name, reason]])));
-    for (const [check, reason] of now) if (!failing.has(check)) logger.warn('Failed health check', { check, reason });
-    for (const check of failing.keys()) if (!now.has(check)) logger.info('Passed health check again', { check });
+    const now = new Set<string>();
+    for (const { name: check, reason } of checks) {
+      if (reason === undefined) {
+        if (failing.has(check) && passed.has(check)) logger.info('Passed health check again', { check });
+        passed.add(check);
+        continue;
+      }
+      now.add(check);
+      if (!failing.has(check)) logger[passed.has(check) ? 'warn' : 'debug']('Failed health check', { check, reason });
+    }
     failing = now;
   };
 };

@@ -45,7 +45,7 @@ export const peerValues = {
     capabilities: { drop: ['ALL'] },
   },
   selectorLabels: {
-    'app.kubernetes.io/name': '{{ $.Chart.Name }}',
+    'app.kubernetes.io/name': '{{ include "hcloud-cloud-controller-manager.name" $ }}',
     'app.kubernetes.io/instance': '{{ $.Release.Name }}',
   },
   strategy: { type: 'RollingUpdate' },

@@ -211,6 +211,8 @@ describe('leadership', () => {
     await a.leadership.release();
     await taken;
     assert.equal(holder(), 'b');
+    const warnings = b.logger.lines.filter(line => line.level === 'warn').map(line => line.msg);
+    assert.deepEqual(warnings, ['Was not allowed to watch the lease']);
   });
 
   it('makes no request while it follows a leader whose lease it watches', async () => {

@@ -8,6 +8,10 @@ export interface SeenRequest {
   readonly verb: string;
   /** Path and query. */
   readonly path: string;
+  /** Status of the answer; the real API server only, as the next one. */
+  readonly code?: number;
+  /** Such as `nodes` or `nodes/status`. */
+  readonly resource?: string;
 }
 
 /** A Kubernetes API to test against: the real kube-apiserver or the embedded one. */

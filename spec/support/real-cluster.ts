@@ -74,16 +74,21 @@ interface AuditLine {
   readonly userAgent?: string;
   readonly verb: string;
   readonly requestURI: string;
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
+  readonly responseStatus?: { readonly code: number };
 }
 
-/** A watch is written twice, at its start and at its end; it is counted at its start. */
+/** A watch is written twice, at its start and at its end, and is counted at its start; one that is refused only once. */
 const readAudit = (path: string): SeenRequest[] => {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   return lines.flatMap(line => {
     const entry = JSON.parse(line) as AuditLine & { readonly stage: string };
-    if (entry.verb === 'watch' && entry.stage !== 'ResponseStarted') return [];
-    return [{ user: entry.user.username, userAgent: entry.userAgent ?? '', verb: entry.verb, path: entry.requestURI }];
+    const { user, userAgent = '', verb, requestURI: path, objectRef, responseStatus } = entry;
+    const code = responseStatus?.code ?? 0;
+    if (verb === 'watch' && entry.stage !== 'ResponseStarted' && code < 400) return [];
+    const resource = [objectRef?.resource, objectRef?.subresource].filter(part => part !== undefined).join('/');
+    return [{ user: user.username, userAgent, verb, path, code, resource }];
   });
 };
 

@@ -3,6 +3,11 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* What values files that were copied from the peer's chart include in selectorLabels. */}}
+{{- define "hcloud-cloud-controller-manager.name" -}}
+{{- include "hcloud-reactive-controller.name" . -}}
+{{- end -}}
+
 {{- define "hcloud-reactive-controller.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
