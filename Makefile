@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
 SOURCES := $(shell find lib -name '*.ts') package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart bench bundle docs manifests clean
+.PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart bench bundle image image-root docs manifests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,7 +30,7 @@ types: $(MODULES)
 	@$(BIN)/tsc --noEmit -p .
 
 unit: $(MODULES)
-	@$(NODE) --test 'spec/*.spec.ts' 'spec/{streams,kubernetes,hetzner,controllers,settings,observability,simulator,support}/**/*.spec.ts'
+	@$(NODE) --test 'spec/*.spec.ts' 'spec/{streams,kubernetes,hetzner,controllers,settings,observability,simulator,support,image}/**/*.spec.ts'
 
 scale: $(MODULES) ## specs with numbers too large for `check`
 	@$(NODE) --test 'spec/scale/**/*.spec.ts'
@@ -54,6 +54,13 @@ spec-chart: $(BUNDLE) ## the chart: rendered by Helm, applied to the real API se
 bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
 	@$(NODE) spec/support/assets.ts
 	@$(NODE) spec/bench/bench.ts $(ARGS)
+
+# Exit code 3: neither root nor Debian's tools. With CI=true that is 1.
+image: $(BUNDLE) ## dist/image: the container image (OCI), without a container engine, and starts it
+	@$(NODE) spec/image/build.ts || [ $$? = 3 ]
+
+image-root: $(BUNDLE)
+	@$(NODE) spec/image/build.ts --root
 
 docs: $(MODULES) ## write the generated references anew
 	@$(NODE) spec/support/generate-docs.ts
