@@ -16,7 +16,7 @@ help: ## list the targets
 demo: $(BUNDLE) ## run the controller against simulated Hetzner and Kubernetes (ARGS=--full, --json)
 	@$(NODE) $(BUNDLE) demo $(ARGS)
 
-test: check scale scenarios spec-cluster spec-chart ## everything: static checks, unit specs, scenarios, real API server
+test: check scale scenarios spec-cluster spec-chart image ## everything: static checks, unit specs, scenarios, real API server
 
 check: format lint types unit ## quick checks and unit specs, under a minute
 
