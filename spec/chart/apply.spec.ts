@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { eventually } from '../support/cluster.ts';
+import { JSON_PATCH, STRATEGIC_PATCH } from '../support/kube-client.ts';
 import { helmCluster, skipWithoutCluster } from './installation.ts';
 import { manifestPath, plainManifests } from './plain-manifests.ts';
 import { peerValues, type RealConfig, realValues } from './real-configs.ts';
-import { type Rendered, render } from './render.ts';
+import { type PodSpec, type Rendered, render } from './render.ts';
 
 const RESOURCES: Readonly<Record<string, string>> = {
   ClusterRole: 'clusterroles',
@@ -86,6 +87,28 @@ describe('the real API server', { skip: await skipWithoutCluster() }, () => {
       for (const object of loadAll(readFileSync(manifestPath(path), 'utf8'))) await apply(object as Rendered);
     });
   }
+
+  it('BUG-081, RC-03, RC-13: lets patches of other tools through: flags replaced, a variable added', async () => {
+    const { client } = cluster();
+    const text = readFileSync(manifestPath('deploy/ccm-networks.yaml'), 'utf8');
+    const deployment = (loadAll(text) as Rendered[]).find(({ kind }) => kind === 'Deployment');
+    const collection = '/apis/apps/v1/namespaces/kube-system/deployments';
+    const path = `${collection}/hcloud-cloud-controller-manager`;
+    await client.must('POST', collection, deployment);
+    const name = 'hcloud-cloud-controller-manager';
+    const args = ['--cloud-provider=hcloud', '--leader-elect=false', '--cluster-cidr=10.42.0.0/16'];
+    const patch = { spec: { template: { spec: { containers: [{ name, args }] } } } };
+    await client.must('PATCH', path, patch, STRATEGIC_PATCH);
+    const item = { name: 'HCLOUD_NETWORK_ROUTES_ENABLED', value: 'false' };
+    const op = { op: 'add', path: '/spec/template/spec/containers/0/env/-', value: item };
+    const { spec } = await client.must('PATCH', path, [op], JSON_PATCH);
+    const [container, ...others] = (spec.template as { spec: PodSpec }).spec.containers;
+    assert.deepEqual(others, []);
+    assert.deepEqual(container?.args, args);
+    assert.deepEqual(container?.env.at(-1), item);
+    assert.ok(container?.env.some(({ name: variable }) => variable === 'HCLOUD_TOKEN'));
+    await client.must('DELETE', path);
+  });
 
   it('is not asked in vain: an object with an unknown field is refused', async () => {
     const [object] = await render({});
