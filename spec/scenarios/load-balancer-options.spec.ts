@@ -91,7 +91,10 @@ it('BUG-055: backs off for long when no more certificates are to be had, and kee
   const refusal = { kind: 'error', status: 403, code: 'resource_limit_exceeded', message: 'limit reached' } as const;
   const limit = v.hetzner.faults.add({ method: 'POST', path: '/certificates', ...refusal });
   await b.change('web', { 'http-managed-certificate-domains': 'www.example.com' });
-  await v.advance(3 * HOUR);
+  for (let round = 0; round < 18; round++) {
+    await b.change('web', { 'algorithm-type': round % 2 === 0 ? 'least_connections' : 'round_robin' });
+    await v.advance(10 * MINUTE);
+  }
   assert.ok(limit.struck >= 1 && limit.struck <= 4, `${limit.struck} tries in three hours`);
   assert.deepEqual(b.balancer('web').services, [listener]);
   assert.ok(b.events('web').some(event => event.startsWith('Warning') && event.includes('limit reached')));
@@ -122,6 +125,14 @@ it('BUG-056: sets reverse DNS where it differs, once, and leaves it when the ann
   await b.change('web', { 'ipv4-rdns': null, 'ipv6-rdns': null });
   await v.advance(20 * SECOND);
   assert.deepEqual([names(), changes()], [['lb.example.com', 'six.example.com'], 3]);
+});
+
+it('BUG-056: sets reverse DNS where the status names a host, too', async t => {
+  const { v, b } = await settled(t);
+  await b.create('web', { hostname: 'lb.example.com', 'ipv4-rdns': 'lb.example.com' });
+  await v.advance(20 * SECOND);
+  assert.equal(b.balancer('web').publicNet.ipv4?.dnsPtr, 'lb.example.com');
+  assert.deepEqual(ingressOf(b.service('web')), [{ hostname: 'lb.example.com' }]);
 });
 
 it('BUG-057: takes the smallest type with a Warning, changes it on demand, and never back by itself', async t => {

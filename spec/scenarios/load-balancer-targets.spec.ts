@@ -295,25 +295,30 @@ it('BUG-059: serves the ports that stay without a gap while others change', asyn
   assert.deepEqual(watch.gaps(), []);
 });
 
-it('BUG-066: takes IP targets out when Robot support is off, and logs each', async t => {
-  const v = virtualApp(t);
-  const b = balanced(v);
-  const [id] = await b.grow(1, 1);
-  await v.join(2, { name: 'bm1', providerID: 'hrobot://321', taint: false });
-  const lb = v.hetzner.loadBalancers.create({
-    name: 'web',
-    targets: [
-      { type: 'ip', ip: '198.51.100.21' },
-      { type: 'server', serverID: id as number, usePrivateIP: false },
-    ],
+for (const usePrivateIP of [false, true]) {
+  const way = usePrivateIP ? 'private' : 'public';
+  it(`BUG-066: takes IP targets out when Robot support is off, and logs each (${way} targets)`, async t => {
+    const v = virtualApp(t);
+    const b = balanced(v);
+    const [id] = await b.grow(1, 1);
+    await v.join(2, { name: 'bm1', providerID: 'hrobot://321', taint: false, nodeIPs: ['198.51.100.21'] });
+    const lb = v.hetzner.loadBalancers.create({
+      name: 'web',
+      network: v.networkID,
+      targets: [
+        { type: 'ip', ip: '198.51.100.21' },
+        { type: 'server', serverID: id as number, usePrivateIP },
+      ],
+    });
+    const controller = v.start();
+    await b.create('web', { name: 'web', 'use-private-ip': String(usePrivateIP) });
+    await v.advance(20 * SECOND);
+    const server = usePrivateIP ? `${id} private` : `${id}`;
+    assert.deepEqual([b.balancer('web').id, targetsOf(b.balancer('web'))], [lb.id, [server]]);
+    const removed = controller.lines().filter(({ msg }) => msg === 'Removed target');
+    assert.deepEqual(
+      removed.map(({ subject }) => subject),
+      ['ip 198.51.100.21'],
+    );
   });
-  const controller = v.start();
-  await b.create('web', { name: 'web' });
-  await v.advance(20 * SECOND);
-  assert.deepEqual([b.balancer('web').id, targetsOf(b.balancer('web'))], [lb.id, [String(id)]]);
-  const removed = controller.lines().filter(({ msg }) => msg === 'Removed target');
-  assert.deepEqual(
-    removed.map(({ subject }) => subject),
-    ['ip 198.51.100.21'],
-  );
-});
+}
