@@ -66,6 +66,8 @@ export function createCertificateKeeper({
 }: CertificateKeeperDeps): CertificateKeeper {
   const writes = createOwnWrites<Certificate>();
   const pausedUntil = new Map<string, { readonly until: number; readonly err: unknown }>();
+  /** Services, by uid, whose certificate was still being issued when it was last looked at. */
+  const waiting = new Set<string>();
   let needed = Number.NEGATIVE_INFINITY;
 
   const load = async (instant: number, o: CallOptions): Promise<readonly Certificate[]> => {
@@ -125,11 +127,12 @@ export function createCertificateKeeper({
     resolve: async (service, config, tell, o) => {
       const nothing = { ids: [], complete: true, obsolete: [], problem: undefined, lookAgainIn: undefined };
       const later = (): ResolvedCertificates => {
-        needed = clock.monotonic();
+        waiting.add(service.uid);
         return { ...nothing, complete: false, lookAgainIn: pendingInterval };
       };
       if (!needsCertificates(config)) return nothing;
-      const all = await load(clock.monotonic() - maxAge, o);
+      const age = waiting.delete(service.uid) ? pendingInterval / 2 : maxAge;
+      const all = await load(clock.monotonic() - age, o);
       const desired = desiredCertificates(service, config, all);
       for (const problem of desired.problems) tell.failed(problem);
       const { ids, complete, obsolete, create: wanted, pending, broken } = desired;
@@ -162,6 +165,7 @@ export function createCertificateKeeper({
     },
     cleanUpAll: async (service, o) => {
       pausedUntil.delete(service.uid);
+      waiting.delete(service.uid);
       const isOwn = ({ type, labels }: Certificate): boolean =>
         type === 'managed' && labels[ownerLabel] === service.uid;
       // Without a hint that there may be one this would cost each deletion a list.

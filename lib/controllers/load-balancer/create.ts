@@ -10,6 +10,7 @@ import { type DesiredLoadBalancer, defaultType } from './desired.ts';
 import { defaultName, ownerLabel } from './identity.ts';
 import { newListener } from './listener-difference.ts';
 import { withChange } from './model.ts';
+import { distinct } from './plan-targets.ts';
 import type { ServiceReport } from './report.ts';
 
 export interface CreateDeps {
@@ -24,8 +25,8 @@ export interface CreateDeps {
   readonly log: Logger;
 }
 
-/** The smallest type has room for so many; beyond that the types are asked. */
-const smallestMaxTargets = 25;
+/** Each type has room for so many; beyond that the types are asked. */
+const smallest = { maxServices: 5, maxTargets: 25 };
 
 /**
  * Creates a load balancer with all it needs in one call: network, listeners and targets. Where the API refuses
@@ -68,19 +69,24 @@ async function fullBody(
 ): Promise<LoadBalancerBody> {
   const { attachment, listeners } = desired;
   const network = attachment?.ip === undefined && attachment?.subnet === undefined ? attachment?.networkID : undefined;
-  const reachable = desired.targets.filter(
+  const reachable = distinct(desired.targets).filter(
     target => target.type !== 'server' || !target.usePrivateIP || network !== undefined,
   );
-  const room = reachable.length > smallestMaxTargets ? await roomOf(bare.type, types, o) : smallestMaxTargets;
+  const fits = reachable.length <= smallest.maxTargets && listeners.length <= smallest.maxServices;
+  const { maxServices, maxTargets } = fits ? smallest : await roomOf(bare.type, types, o);
   // Without a network there must be a public way in; it is closed once the network is attached.
   const publicInterface =
     network === undefined && desired.publicInterface === false ? undefined : desired.publicInterface;
-  return { ...bare, publicInterface, network, services: listeners, targets: reachable.slice(0, room) };
+  const services = listeners.slice(0, maxServices);
+  return { ...bare, publicInterface, network, services, targets: reachable.slice(0, maxTargets) };
 }
 
-async function roomOf(type: string, types: LoadBalancerTypes, o: CallOptions): Promise<number> {
+async function roomOf(type: string, types: LoadBalancerTypes, o: CallOptions): Promise<typeof smallest> {
   const found = (await types.get(o)).find(({ name }) => name === type);
-  return found?.maxTargets ?? smallestMaxTargets;
+  return {
+    maxServices: found?.maxServices ?? smallest.maxServices,
+    maxTargets: found?.maxTargets ?? smallest.maxTargets,
+  };
 }
 
 /** Refusals that listeners, targets or the network may have caused; a name or a limit is not among them. */

@@ -25,7 +25,7 @@ export function planTargets(
 ): PlannedTargets {
   const there = new Map(present.map(target => [targetKey(target), target]));
   const isThere = (target: TargetBody): boolean => there.has(targetKey(target));
-  const wanted = [...new Map(targets.map(target => [targetKey(target), target])).values()];
+  const wanted = distinct(targets);
   const preferred = [...wanted.filter(isThere), ...wanted.filter(target => !isThere(target))];
   const selectors = present.filter(({ type }) => type === 'label_selector').length;
   const isWanted = new Set(wanted.map(targetKey));
@@ -55,6 +55,11 @@ export function planTargets(
   exchanges.push(leaving);
   return { additions: missing.slice(0, room), exchanges, withoutRoom: preferred.slice(chosen.length) };
 }
+
+/** Each target once, whoever it stands for: two nodes may name one server. */
+export const distinct = (targets: readonly TargetBody[]): TargetBody[] => [
+  ...new Map(targets.map(target => [targetKey(target), target])).values(),
+];
 
 const bodyOf = (target: OwnTarget): TargetBody =>
   target.type === 'ip'
