@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { annotationPrefix, ignoredAnnotations } from '../../lib/controllers/load-balancer/annotations.ts';
 import { renderReference } from '../../lib/settings/reference.ts';
 import { renderChartReadme, renderValuesSchema } from './chart-docs.ts';
+import { annotationReference } from './docs-annotations.ts';
 import { logKeysReference, metricsReference } from './docs-observability.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -26,9 +28,27 @@ cloud-controller-manager and of Kubernetes, so that dashboards and alerts go on 
 ${metricsReference()}
 `;
 
+const renderAnnotations = (): string => `# Annotations of Services
+
+All keys begin with \`${annotationPrefix}\`. An annotation wins over its variable. Values are trimmed; an empty one counts as
+absent, but for \`location\`. A wrong one is told by an event that names what is allowed, and stops nothing that does not
+depend on it; so is a key that is not known, with the nearest one that is.
+
+Without an annotation and without a variable a setting of the load balancer is left as it is.
+
+- boolean: 1, t, T, TRUE, true, True or 0, f, F, FALSE, false, False
+- duration: numbers with units, such as \`15s\` or \`1m30s\`, or a bare number of seconds
+- list: separated by commas
+
+${annotationReference()}
+
+\`${ignoredAnnotations.join('` and `')}\` have no effect and are no mistakes: older tools write them.
+`;
+
 /** The generated documents: path from the top of the repository, and what must stand there. A spec checks each for drift. */
 export const documents: ReadonlyArray<{ readonly path: string; readonly render: () => string }> = [
   { path: 'docs/settings.md', render: renderReference },
+  { path: 'docs/annotations.md', render: renderAnnotations },
   { path: 'docs/logs.md', render: renderLogs },
   { path: 'docs/metrics.md', render: renderMetrics },
   { path: 'charts/hcloud-reactive-controller/README.md', render: renderChartReadme },
