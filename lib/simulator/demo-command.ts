@@ -1,13 +1,25 @@
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { FatalError } from '../fatal-error.ts';
 import { systemClock } from '../streams/clock.ts';
 import { version, versionLine } from '../version.ts';
 import { runCourse } from './demo/course.ts';
 import { demoHelp, parseDemoOptions } from './demo/options.ts';
+import { renderPage } from './demo/page.ts';
 import { renderReport } from './demo/report.ts';
 import { demoDocument } from './demo/result.ts';
 import { createScreen } from './demo/screen.ts';
 
 /** Exit codes of shells for programs that a signal ended. */
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Found out before the demo has run. @throws FatalError where the file can't be written */
+function checkWritable(path: string): void {
+  try {
+    closeSync(openSync(path, 'a'));
+  } catch (err) {
+    throw new FatalError(`--report: ${(err as Error).message}`, { cause: err });
+  }
+}
 
 /** The `demo` command: the controller between a simulated Hetzner and a simulated Kubernetes. */
 export async function demoCommand(argv: readonly string[]): Promise<number> {
@@ -16,6 +28,7 @@ export async function demoCommand(argv: readonly string[]): Promise<number> {
     process.stdout.write(demoHelp);
     return 0;
   }
+  if (options.report !== undefined) checkWritable(options.report);
   const screen = createScreen(options.json ? process.stderr : process.stdout, systemClock.monotonic());
   for (const [signal, code] of Object.entries(signals)) {
     process.once(signal, () => {
@@ -28,6 +41,10 @@ export async function demoCommand(argv: readonly string[]): Promise<number> {
   process.stdout.on('error', () => process.exit(1));
   screen.say(`Demo of ${versionLine}: Hetzner and Kubernetes are simulated on loopback`, 'dim');
   const seen = await runCourse(options, screen);
+  if (options.report !== undefined) {
+    writeFileSync(options.report, renderPage(seen, versionLine));
+    screen.say(`Wrote ${options.report}`, 'dim');
+  }
   process.stdout.write(
     options.json ? `${JSON.stringify(demoDocument(seen, version), undefined, 2)}\n` : `\n${renderReport(seen)}`,
   );

@@ -45,6 +45,20 @@ describe('the demo', () => {
     assert.match(stderr, /^ {2}w2 +joined at/m);
   });
 
+  it('writes a page with a mark for each request and a bar for each node, and says before it begins where it can not', async () => {
+    const file = join(directory, 'report.html');
+    const { stdout } = await demo('--json', '--workers=1', '--interval=200', '--idle=0', `--report=${file}`);
+    const { hetznerRequests } = JSON.parse(stdout);
+    const page = readFileSync(file, 'utf8');
+    const requests = hetznerRequests.takeOver.withActions + hetznerRequests.scaleUp.withActions;
+    // Once for the desk and once for the phone.
+    assert.equal(page.match(/<circle /g)?.length, 2 * requests);
+    assert.equal(page.match(/<g class="node"><title>(cp1|w1) was ready/g)?.length, 4);
+    const refused = await demo('--report=/nowhere/report.html').catch((err: { stderr: string }) => err);
+    assert.match(refused.stderr, /^--report: .*ENOENT/);
+    assert.doesNotMatch(refused.stderr, /Taking over/);
+  });
+
   it('refuses what it does not know with exit code 1 and nothing on standard output', async () => {
     const refused = await demo('--fast').catch(
       (err: unknown) => err as { code: number; stdout: string; stderr: string },

@@ -10,6 +10,8 @@ export interface DemoOptions {
   readonly idle: number;
   /** One JSON document on standard output instead of text. */
   readonly json: boolean;
+  /** File for a page with the result as a picture. */
+  readonly report: string | undefined;
 }
 
 export const demoHelp = `Usage: hcloud-reactive-controller demo [options]
@@ -22,6 +24,7 @@ control plane, scales from 0 to 10 workers, then idles. Needs no account and no 
   --idle SECONDS  idle time at the end (default 30)
   --full          idle for 6 minutes, as in the figures the result is compared with
   --json          print one JSON document on standard output; progress goes to standard error
+  --report FILE   also write a page (HTML) that shows the result as pictures
   --help          print this text
 `;
 
@@ -31,6 +34,7 @@ const types = {
   idle: { type: 'string' },
   full: { type: 'boolean' },
   json: { type: 'boolean' },
+  report: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -52,6 +56,7 @@ function whole(name: string, text: string | undefined, fallback: number, least: 
 export function parseDemoOptions(argv: readonly string[]): DemoOptions | 'help' {
   const given = parse(argv);
   if (given.help === true) return 'help';
+  if (given.report === '') throw new FatalError('--report needs the name of a file');
   if (given.full === true && given.idle !== undefined)
     throw new FatalError('--full and --idle exclude each other: set only one');
   return {
@@ -59,5 +64,6 @@ export function parseDemoOptions(argv: readonly string[]): DemoOptions | 'help' 
     interval: whole('interval', given.interval, 2_000, 0, 60_000),
     idle: whole('idle', given.idle, given.full === true ? 360 : 30, 0, 3_600),
     json: given.json === true,
+    report: given.report,
   };
 }

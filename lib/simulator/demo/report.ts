@@ -16,7 +16,8 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(ms < 1_000 ? 2 : 1)
 
 const latencyFigure = ({ p50, p99 }: LatencyFigure): string => `${seconds(p50)} / ${seconds(p99)} s`;
 
-function requestRows({ options, phases }: Observations): string[][] {
+/** Requests of each phase: ours, the peer's, Hetzner's; the first row names the columns. */
+export function requestRows({ options, phases }: Observations): string[][] {
   const { workers, idle } = options;
   const compared = isCompared(options);
   const full = idle === comparedWork.idle;
@@ -41,7 +42,8 @@ function requestRows({ options, phases }: Observations): string[][] {
   ];
 }
 
-function endpointRows({ phases }: Observations): string[][] {
+/** Our requests by endpoint. */
+export function endpointRows({ phases }: Observations): string[][] {
   const endpoints = [...new Set(phaseNames.flatMap(name => Object.keys(phases[name].hetzner)))].sort();
   return [
     ['By endpoint', 'take over', 'scale up', 'idle'],
@@ -55,7 +57,8 @@ const stepNames: Readonly<Record<LatencyStep, string>> = {
   available: 'NetworkUnavailable=False',
 };
 
-function latencyRows({ options, journeys }: Observations): string[][] {
+/** How long workers took. */
+export function latencyRows({ options, journeys }: Observations): string[][] {
   const figures = latencies(journeys);
   const steps = Object.entries(stepNames) as [LatencyStep, string][];
   return [

@@ -6,8 +6,21 @@ import { type Counts, figureOf } from './requests.ts';
 
 export type PhaseName = 'takeOver' | 'scaleUp' | 'idle';
 
+/** One request to Hetzner. */
+export interface TimedRequest {
+  /** ms of the monotonic clock. */
+  readonly at: number;
+  /** `METHOD route`. */
+  readonly name: string;
+  /** HTTP status of the answer. */
+  readonly status: number;
+}
+
 export interface Phase {
+  /** ms of the monotonic clock. */
+  readonly from: number;
   readonly seconds: number;
+  readonly requests: readonly TimedRequest[];
   readonly hetzner: Counts;
 }
 

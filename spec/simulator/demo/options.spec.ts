@@ -15,13 +15,19 @@ const refused = (...argv: string[]): string => {
 
 describe('the options of the demo', () => {
   it('stand for the work the peer was measured with, but for the idle time', () => {
-    assert.deepEqual(parseDemoOptions([]), { workers: 10, interval: 2_000, idle: 30, json: false });
-    assert.deepEqual(parseDemoOptions(['--full']), { workers: 10, interval: 2_000, idle: 360, json: false });
+    assert.deepEqual(parseDemoOptions([]), { workers: 10, interval: 2_000, idle: 30, json: false, report: undefined });
+    assert.deepEqual(parseDemoOptions(['--full']), {
+      workers: 10,
+      interval: 2_000,
+      idle: 360,
+      json: false,
+      report: undefined,
+    });
   });
 
   it('may be written with and without an equals sign', () => {
-    const argv = ['--workers', '2', '--interval=0', '--idle', '0', '--json'];
-    assert.deepEqual(parseDemoOptions(argv), { workers: 2, interval: 0, idle: 0, json: true });
+    const argv = ['--workers', '2', '--interval=0', '--idle', '0', '--json', '--report=x.html'];
+    assert.deepEqual(parseDemoOptions(argv), { workers: 2, interval: 0, idle: 0, json: true, report: 'x.html' });
   });
 
   it('ask for help before anything else', () => {
@@ -33,6 +39,10 @@ describe('the options of the demo', () => {
     assert.match(refused('--fast'), /--fast.*--workers N/s);
     assert.match(refused('fast'), /'fast'/);
     assert.match(refused('--json=yes'), /--json/);
+  });
+
+  it('name the file of a report where they ask for one', () => {
+    assert.equal(refused('--report='), '--report needs the name of a file');
   });
 
   it('have bounds', () => {

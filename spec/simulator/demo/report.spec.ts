@@ -1,26 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DemoOptions } from '../../../lib/simulator/demo/options.ts';
 import { duration, renderReport } from '../../../lib/simulator/demo/report.ts';
-import { demoDocument, type Observations } from '../../../lib/simulator/demo/result.ts';
-
-const addRoute = 'POST /networks/{id}/actions/add_route';
-
-const observed = (options: Partial<DemoOptions> = {}): Observations => ({
-  options: { workers: 10, interval: 2_000, idle: 360, json: false, ...options },
-  phases: {
-    takeOver: { seconds: 1.5, hetzner: { 'GET /servers': 1, 'GET /networks': 1, [addRoute]: 1, 'GET /actions': 1 } },
-    scaleUp: { seconds: 20, hetzner: { 'GET /servers': 3, [addRoute]: 10, 'GET /actions': 11 } },
-    idle: { seconds: 360, hetzner: { 'GET /servers': 1 } },
-  },
-  journeys: [
-    { name: 'cp1', podCIDR: '10.244.0.0/24', joined: 0, initialised: 9_000, routed: 9_000, available: 9_000 },
-    { name: 'w1', podCIDR: '10.244.1.0/24', joined: 1_000, initialised: 1_010, routed: 1_020, available: 1_500 },
-    { name: 'w2', podCIDR: '10.244.2.0/24', joined: 2_000, initialised: 2_200, routed: 2_300, available: 4_000 },
-  ],
-  kubernetesIdle: { 'watch nodes': 1, 'update leases': 180 },
-  memoryMiB: 61.4,
-});
+import { demoDocument } from '../../../lib/simulator/demo/result.ts';
+import { addRoute, observed } from './observed.ts';
 
 const row = (report: string, start: string): string => report.split('\n').find(line => line.startsWith(start)) ?? '';
 
