@@ -1,10 +1,12 @@
 import { combineLatest, EMPTY, first, ignoreElements, merge, type Observable, switchMap, tap } from 'rxjs';
 import type { Refusal } from './clients.ts';
+import { clusterNetworks } from './cluster-networks.ts';
 import { createInstances } from './controllers/instances.ts';
 import { controllers } from './controllers.ts';
 import { firstContact } from './first-contact.ts';
 import { fencedHetzner } from './hetzner/fence.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
+import { serversInNetworks } from './hetzner/networks.ts';
 import type { Robot } from './hetzner/robot.ts';
 import type { KubeClient } from './kubernetes/client.ts';
 import { KubeError } from './kubernetes/errors.ts';
@@ -58,7 +60,12 @@ const causeOf = (err: unknown): string => (err instanceof KubeError ? err.reason
 
 /** The composition root: stores stay warm on every replica, controllers run while this one leads. */
 export function createApp(deps: AppDeps): App {
-  const { settings, client, hetzner, robot, clock, logger, metrics, health, identity } = deps;
+  const { settings, client, robot, clock, logger, metrics, health, identity } = deps;
+  const networks = settings.hcloud.furtherNetworks && clusterNetworks(settings.hcloud, deps.hetzner.networks);
+  const hetzner: Hetzner =
+    networks === undefined
+      ? deps.hetzner
+      : { ...deps.hetzner, servers: serversInNetworks(deps.hetzner.servers, deps.hetzner.networks) };
   const quickBackoff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });
   const hooks = controllerHooks(metrics, clock);
   const nodes = reflect('nodes', '/api/v1/nodes', pruneNode, deps);
@@ -106,6 +113,7 @@ export function createApp(deps: AppDeps): App {
         controllers({
           settings,
           network,
+          networks,
           nodes: selection.nodes,
           allNodes: nodes.store,
           services: services.store,

@@ -1,9 +1,11 @@
 import { concat, defer, EMPTY, finalize, merge, type Observable, of } from 'rxjs';
+import { type ClusterNetworks, forEachNetwork, listedAgain } from './cluster-networks.ts';
 import type { ControllerHooks } from './controllers/controller.ts';
 import type { Instances } from './controllers/instances.ts';
 import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
 import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
 import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
+import type { NodeNetworks } from './controllers/networks.ts';
 import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
 import { networkRoutes } from './controllers/route/network-routes.ts';
@@ -26,6 +28,8 @@ export interface ControllersDeps {
   readonly settings: Settings;
   /** The configured network as the term of leadership found it. */
   readonly network: Snapshot<Network> | undefined;
+  /** Where nodes live in several networks. */
+  readonly networks?: ClusterNetworks | undefined;
   /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
   readonly allNodes: Store<KubeNode>;
@@ -43,7 +47,7 @@ export interface ControllersDeps {
 
 /** The controllers that the settings ask for, side by side. */
 export function controllers(deps: ControllersDeps): Observable<Run> {
-  const { settings, network, hetzner, metrics } = deps;
+  const { settings, network, networks, hetzner, metrics } = deps;
   const backoff = exponentialBackoff({ initial: 5_000, max: 300_000, jitter: 'equal' });
   const quickBackoff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });
   const { maxAge } = settings.serverCache;
@@ -53,7 +57,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
 
   const node$ = nodeController({
     ...deps,
-    settings: nodeSettings(settings, networkID),
+    settings: nodeSettings(settings, networkID, networks),
     maxAge,
     refreshEvery: settings.nodes.statusUpdateFrequency,
     hooks: { ...deps.hooks, onInitialised: node => observeDelay(node, deps) },
@@ -64,20 +68,19 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     monitorPeriod: settings.nodes.monitorPeriod,
     backoff: quickBackoff,
   });
-  const route$ =
-    network === undefined
-      ? EMPTY
-      : networkRoutes({
-          ...deps,
-          network,
-          servers: hetzner.servers,
-          cloud: hetzner.cloud,
-          actions: hetzner.actions,
-          settings: settings.routes,
-          safety$: concat(of(0), safety$),
-          maxAge,
-          backoff,
-        });
+  const routesOf = (one: Snapshot<Network>): Observable<Run> =>
+    networkRoutes({
+      ...deps,
+      network: one,
+      servers: hetzner.servers,
+      cloud: hetzner.cloud,
+      actions: hetzner.actions,
+      settings: settings.routes,
+      safety$: concat(of(0), safety$),
+      maxAge,
+      backoff,
+    });
+  const route$ = networks !== undefined ? forEachNetwork(networks, routesOf) : network ? routesOf(network) : EMPTY;
   const loadBalancer$ = loadBalancerController({
     ...deps,
     settings: settings.loadBalancers,
@@ -106,6 +109,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
       return run$.pipe(finalize(() => metrics.runningControllers.set(labels, 0)));
     });
   return merge(
+    networks === undefined ? EMPTY : listedAgain(hetzner.networks, safety$, deps),
     running('node', node$),
     running('lifecycle', lifecycle$),
     running('route', route$),
@@ -114,11 +118,16 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
 }
 
 /** The settings of the node controller. */
-export const nodeSettings = ({ instances, robot }: Settings, networkID: number | undefined): NodeSettings => ({
+export const nodeSettings = (
+  { instances, robot }: Settings,
+  networkID: number | undefined,
+  networks?: NodeNetworks,
+): NodeSettings => ({
   family: instances.addressFamily,
   zoneLabelEnabled: instances.zoneLabelEnabled,
   forwardInternalIPs: robot.forwardInternalIPs,
   networkID,
+  ...(networks !== undefined && { networks }),
 });
 
 function observeDelay(node: KubeNode, { clock, metrics }: ControllersDeps): void {

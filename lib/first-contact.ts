@@ -1,10 +1,13 @@
 import { defer, type Observable, retry, throwError, timer } from 'rxjs';
+import { chooseNetworks } from './cluster-networks.ts';
+import type { ChosenNetworks } from './controllers/networks.ts';
 import { FatalError } from './fatal-error.ts';
 import type { Cloud } from './hetzner/cloud.ts';
 import { classOf } from './hetzner/errors.ts';
 import { attachedNetworks, MetadataError } from './hetzner/metadata.ts';
+import type { Networks } from './hetzner/networks.ts';
 import type { Servers } from './hetzner/servers.ts';
-import type { Network } from './hetzner/types.ts';
+import type { CallOptions, Network } from './hetzner/types.ts';
 import type { Logger } from './observability/logger.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Clock } from './streams/clock.ts';
@@ -14,6 +17,8 @@ import type { Snapshot } from './streams/snapshot.ts';
 export interface FirstContactDeps {
   readonly settings: Settings;
   readonly cloud: Pick<Cloud, 'findNetwork'>;
+  /** Needed where nodes live in several networks. */
+  readonly networks?: Pick<Networks, 'notBefore'>;
   readonly servers: Pick<Servers, 'notBefore'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -24,6 +29,8 @@ export interface FirstContactDeps {
 export interface Contact {
   /** The configured network as read now; undefined when none is configured. */
   readonly network: Snapshot<Network> | undefined;
+  /** All of them, where nodes live in several. */
+  readonly networks?: ChosenNetworks<Network>;
 }
 
 /**
@@ -45,14 +52,13 @@ export function firstContact(deps: FirstContactDeps): Observable<Contact> {
 }
 
 /** One try. */
-export async function contactOnce(
-  { settings, cloud, servers, clock, logger }: Omit<FirstContactDeps, 'backoff'>,
-  signal: AbortSignal,
-): Promise<Contact> {
-  const wanted = settings.hcloud.network;
+export async function contactOnce(deps: Omit<FirstContactDeps, 'backoff'>, signal: AbortSignal): Promise<Contact> {
+  const { settings, cloud, servers, networks, clock, logger } = deps;
+  const { network: wanted, furtherNetworks } = settings.hcloud;
   const requestedAt = clock.monotonic();
   const o = { priority: 'initialise', signal } as const;
   try {
+    if (furtherNetworks !== undefined && networks !== undefined) return await contactSeveral({ ...deps, networks }, o);
     const [network] = await Promise.all([
       wanted === undefined ? undefined : cloud.findNetwork(wanted, o),
       servers.notBefore(requestedAt - settings.serverCache.maxAge, o),
@@ -69,6 +75,27 @@ export async function contactOnce(
     if (classOf(err) !== 'unauthorized') throw err;
     throw new FatalError(`HCLOUD_TOKEN: Hetzner refused the token: ${(err as Error).message}`, { cause: err });
   }
+}
+
+/** One list of networks tells them all. */
+async function contactSeveral(
+  {
+    settings,
+    servers,
+    networks,
+    clock,
+    logger,
+  }: Omit<FirstContactDeps, 'backoff'> & { readonly networks: Pick<Networks, 'notBefore'> },
+  o: CallOptions,
+): Promise<Contact> {
+  const instant = clock.monotonic() - settings.serverCache.maxAge;
+  // Servers first: their networks are then known from the same moment.
+  const [, list] = await Promise.all([servers.notBefore(instant, o), networks.notBefore(instant, o)]);
+  const chosen = chooseNetworks(settings.hcloud, list);
+  if ('problem' in chosen) throw new FatalError(chosen.problem);
+  const { primary, controlPlane } = chosen;
+  if (settings.hcloud.networkAttachedCheck) await checkAttached(settings, controlPlane ?? primary, o.signal, logger);
+  return { network: { value: primary, requestedAt: list.requestedAt }, networks: chosen };
 }
 
 /**
@@ -90,7 +117,9 @@ async function checkAttached(settings: Settings, network: Network, signal: Abort
     });
     return;
   }
+  const setting =
+    settings.hcloud.furtherNetworks?.controlPlane === undefined ? 'HCLOUD_NETWORK' : 'HCLOUD_CONTROL_PLANE_NETWORK';
   throw new FatalError(
-    `HCLOUD_NETWORK: this server is not attached to network ${network.name} (${network.id}); attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true to run elsewhere`,
+    `${setting}: this server is not attached to network ${network.name} (${network.id}); attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true to run elsewhere`,
   );
 }

@@ -10,6 +10,8 @@ export interface Cloud {
   listServers(o: CallOptions): Promise<readonly Server[]>;
   /** False only when Hetzner says that there is no such server. */
   hasServer(id: number, o: CallOptions): Promise<boolean>;
+  /** All networks of the project, or an error; never a part of them. */
+  listNetworks(o: CallOptions): Promise<readonly Network[]>;
   /** A network by its numeric id, or else by its name. Undefined when Hetzner says there is none. */
   findNetwork(idOrName: string, o: CallOptions): Promise<Network | undefined>;
   getNetwork(id: number, o: CallOptions): Promise<Network | undefined>;
@@ -33,6 +35,7 @@ export const createCloud = ({ call }: { readonly call: Call }): Cloud => {
   return {
     listServers: o => list('/servers', 'servers', [['sort', 'id:asc']], decodeServer, o),
     hasServer: async (id, o) => (await get(`/servers/${id}`, 'server', decodeServer, o)) !== undefined,
+    listNetworks: o => list('/networks', 'networks', [['sort', 'id:asc']], decodeNetwork, o),
     getNetwork,
     findNetwork: async (idOrName, o) => {
       const id = /^[1-9]\d{0,15}$/.test(idOrName) ? Number(idOrName) : undefined;

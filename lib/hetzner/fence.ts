@@ -3,7 +3,14 @@ import type { LoadBalancers } from './load-balancers.ts';
 import type { CallOptions } from './types.ts';
 
 /** What changes nothing at Hetzner, and so may be called without the lease. All else is fenced, also what is new. */
-export const readsOfCloud = ['listServers', 'hasServer', 'findNetwork', 'getNetwork', 'getActions'] as const;
+export const readsOfCloud = [
+  'listServers',
+  'hasServer',
+  'listNetworks',
+  'findNetwork',
+  'getNetwork',
+  'getActions',
+] as const;
 export const readsOfLoadBalancers = ['list', 'get', 'listTypes', 'listCertificates', 'getCertificate'] as const;
 
 /**

@@ -15,6 +15,7 @@ import {
   type LoadBalancerTypes,
 } from './lb-snapshot.ts';
 import { createLoadBalancerAPI, type LoadBalancers } from './load-balancers.ts';
+import { createNetworks, type Networks } from './networks.ts';
 import { reportRefusals } from './refusal.ts';
 import { createCall } from './retry.ts';
 import { createServers, type Servers } from './servers.ts';
@@ -46,6 +47,7 @@ export interface HetznerDeps {
 export interface Hetzner {
   readonly cloud: Cloud;
   readonly servers: Servers;
+  readonly networks: Networks;
   /** Monotonic ms since which the present token is in use; -Infinity while it never changed. */
   readonly tokenSince: () => number;
   readonly loadBalancers: LoadBalancers;
@@ -77,6 +79,7 @@ export function createHetzner({ hooks, clock, logger, token, ...options }: Hetzn
     cloud,
     tokenSince: secret.since,
     servers: createServers({ cloud, clock, onLookup: hooks.onLookup }),
+    networks: createNetworks({ cloud, clock }),
     loadBalancers,
     loadBalancerSnapshot: createLoadBalancerSnapshot({ api: loadBalancers, clock }),
     loadBalancerTypes: createLoadBalancerTypes({ api: loadBalancers, clock }),

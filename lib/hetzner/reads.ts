@@ -7,7 +7,7 @@ import type { LoadBalancers } from './load-balancers.ts';
 export interface HetznerReads
   extends Pick<
     Hetzner,
-    'servers' | 'tokenSince' | 'loadBalancerSnapshot' | 'loadBalancerTypes' | 'certificateSnapshot'
+    'servers' | 'networks' | 'tokenSince' | 'loadBalancerSnapshot' | 'loadBalancerTypes' | 'certificateSnapshot'
   > {
   readonly cloud: Pick<Cloud, (typeof readsOfCloud)[number]>;
   readonly loadBalancers: Pick<LoadBalancers, (typeof readsOfLoadBalancers)[number]>;
@@ -18,7 +18,14 @@ const only = <T extends object, K extends keyof T>(from: T, names: readonly K[])
 
 /** An object that has the reads and nothing else: what is not there can't be called, whatever the types say. */
 export const readsOf = (hetzner: Hetzner): HetznerReads => ({
-  ...only(hetzner, ['servers', 'tokenSince', 'loadBalancerSnapshot', 'loadBalancerTypes', 'certificateSnapshot']),
+  ...only(hetzner, [
+    'servers',
+    'networks',
+    'tokenSince',
+    'loadBalancerSnapshot',
+    'loadBalancerTypes',
+    'certificateSnapshot',
+  ]),
   cloud: only(hetzner.cloud, readsOfCloud),
   loadBalancers: only(hetzner.loadBalancers, readsOfLoadBalancers),
 });

@@ -1,6 +1,7 @@
 import { createInstances, type InstanceLists, type Instances, locate } from '../controllers/instances.ts';
 import { isReady } from '../controllers/lifecycle/plan.ts';
 import { needsCleanup, wantsLoadBalancer } from '../controllers/load-balancer/ownership.ts';
+import type { ChosenNetworks } from '../controllers/networks.ts';
 import { contactOnce } from '../first-contact.ts';
 import type { Certificate, LoadBalancer, LoadBalancerType } from '../hetzner/lb-types.ts';
 import type { HetznerReads } from '../hetzner/reads.ts';
@@ -33,6 +34,8 @@ export interface Observed {
   readonly off: ReadonlySet<string>;
   readonly robotInUse: boolean;
   readonly network: Network | undefined;
+  /** Where nodes live in several networks. */
+  readonly networks: ChosenNetworks<Network> | undefined;
   readonly loadBalancers: readonly LoadBalancer[];
   readonly certificates: readonly Certificate[];
   readonly types: readonly LoadBalancerType[];
@@ -50,7 +53,7 @@ export async function observe(settings: Settings, readers: Readers, signal: Abor
   const startedAt = clock.monotonic();
   // Whether this machine is in the network says nothing about the one the controller will run on.
   const elsewhere = { ...settings, hcloud: { ...hcloud, networkAttachedCheck: false } };
-  const { network } = await contactOnce({ settings: elsewhere, ...hetzner, clock, logger }, signal);
+  const { network, networks } = await contactOnce({ settings: elsewhere, ...hetzner, clock, logger }, signal);
   const instances = createInstances(hetzner, robot, clock);
   const lists = await instances.readAll(startedAt, o);
   const balanced = services.some(service => wantsLoadBalancer(service, rules) || needsCleanup(service, rules));
@@ -68,6 +71,7 @@ export async function observe(settings: Settings, readers: Readers, signal: Abor
     off,
     robotInUse: robot !== undefined,
     network: network?.value,
+    networks,
     loadBalancers: balancers,
     certificates,
     types,

@@ -1,11 +1,17 @@
 import { parseIPv4CIDR } from '../controllers/ip.ts';
 import { previewLives } from '../controllers/lifecycle/preview.ts';
 import { previewLoadBalancers } from '../controllers/load-balancer/preview.ts';
+import { nodeNetworks } from '../controllers/networks.ts';
 import { previewNodes } from '../controllers/node/preview.ts';
-import type { Preview } from '../controllers/preview.ts';
+import { joinPreviews, type Preview } from '../controllers/preview.ts';
 import { previewRoutes } from '../controllers/route/preview.ts';
 import { gatewaysOf } from '../controllers/route/route-table.ts';
+import { shareAtFirstSight, shareInNetwork, wholeShare } from '../controllers/route/share.ts';
 import { nodeSettings } from '../controllers.ts';
+import type { ServerList } from '../hetzner/server-list.ts';
+import type { Network } from '../hetzner/types.ts';
+import { everything, parseLabelSelector } from '../kubernetes/label-selector.ts';
+import type { KubeNode } from '../kubernetes/types.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Observed } from './observe.ts';
 
@@ -17,20 +23,34 @@ export interface ControllerPlan extends Preview {
 /** What all controllers would do that the settings ask for. Routes and targets follow from nodes as they would be then. */
 export function planAll(settings: Settings, observed: Observed): readonly ControllerPlan[] {
   const { lists, network, robotInUse: robotEnabled } = observed;
-  const { after, ...node } = previewNodes(observed.nodes, lists, nodeSettings(settings, network?.id));
-  const nodes = settings.controllers.node ? after : observed.nodes;
+  const selector = parseLabelSelector(settings.nodes.selector ?? '') ?? everything;
+  const mine = observed.nodes.filter(({ labels }) => selector(labels));
+  const others = observed.nodes.filter(({ labels }) => !selector(labels));
+  const chosen = observed.networks;
+  const networks = chosen && nodeNetworks(() => chosen);
+  const { after, ...node } = previewNodes(mine, lists, nodeSettings(settings, network?.id, networks));
+  const nodes = settings.controllers.node ? after : mine;
+  const clusterCIDRs = settings.routes.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined);
+  const routesOf = (one: Network, servers: ServerList): Preview => {
+    const isOurs = ({ labels }: KubeNode): boolean => selector(labels);
+    const all = { list: () => [...nodes, ...others] };
+    const whole = others.length === 0 ? wholeShare(all) : shareAtFirstSight(all, isOurs, servers.servers, one.id);
+    const share = networks === undefined ? whole : shareInNetwork(whole, networks);
+    return previewRoutes({ network: one, gateways: gatewaysOf(one), nodes: all.list(), servers, clusterCIDRs, share });
+  };
   const previews: Readonly<Record<keyof Settings['controllers'], () => Preview | undefined>> = {
     node: () => node,
-    lifecycle: () => previewLives({ ...observed, robotEnabled }),
+    lifecycle: () => previewLives({ ...observed, nodes: mine, robotEnabled }),
     route: () => {
-      if (network === undefined || lists.cloud === undefined) return undefined;
-      const clusterCIDRs = settings.routes.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined);
-      return previewRoutes({ network, gateways: gatewaysOf(network), nodes, servers: lists.cloud, clusterCIDRs });
+      const { cloud } = lists;
+      if (network === undefined || cloud === undefined) return undefined;
+      return joinPreviews((chosen?.all ?? [network]).map(one => routesOf(one, cloud)));
     },
     loadBalancer: () =>
       previewLoadBalancers({
         ...observed,
         nodes,
+        otherNodes: others,
         settings: settings.loadBalancers,
         networkID: network?.id,
         robotEnabled: settings.robot.enabled,

@@ -2,7 +2,7 @@ import { parseArguments } from './arguments.ts';
 import { leaseNameFor } from './lease-name.ts';
 import { type Origins, type Readings, readSettings } from './readings.ts';
 import { effectiveSettings, type SettingsReport } from './report.ts';
-import { checkRules, wantsRoutes } from './rules.ts';
+import { checkRules, primaryNetwork, wantsRoutes } from './rules.ts';
 import type { Settings } from './settings.ts';
 import type { Values } from './table.ts';
 import { unknownVariables } from './unknown-variables.ts';
@@ -20,12 +20,19 @@ const freeze = <T extends object>(value: T): T => {
 
 /** The switch of the routes is not read without a network, so garbage in it is harmless there, as in the peer. */
 function withoutUnreadSwitch(readings: Readings): Readings {
-  if (readings.set.has('network') || readings.errors.has('network')) return readings;
+  const names = ['network', 'controlPlaneNetwork'] as const;
+  if (names.some(name => readings.set.has(name) || readings.errors.has(name))) return readings;
   const errors = new Map(readings.errors);
   const set = new Map(readings.set);
   errors.delete('networkRoutesEnabled');
   set.delete('networkRoutesEnabled');
   return { ...readings, errors, set };
+}
+
+function furtherNetworks(values: Values): Settings['hcloud']['furtherNetworks'] {
+  const { controlPlaneNetwork, workerNetworkRegex, workerNetworkPrefix } = values;
+  if ((controlPlaneNetwork ?? workerNetworkRegex ?? workerNetworkPrefix) === undefined) return undefined;
+  return { controlPlane: controlPlaneNetwork, workerRegex: workerNetworkRegex, workerPrefix: workerNetworkPrefix };
 }
 
 function assemble(values: Values, set: Readings['set'], token: string): Settings {
@@ -37,9 +44,10 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
       token,
       tokenFile: fileOf('token'),
       endpoint: values.endpoint,
-      network: values.network,
+      network: primaryNetwork(values),
+      furtherNetworks: furtherNetworks(values),
       networkAttachedCheck: !values.networkDisableAttachedCheck,
-      networkRoutesEnabled: values.network !== undefined && values.networkRoutesEnabled,
+      networkRoutesEnabled: primaryNetwork(values) !== undefined && values.networkRoutesEnabled,
       metadataEndpoint: values.metadataEndpoint,
       debug: values.debug,
     },

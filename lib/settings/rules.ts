@@ -19,9 +19,12 @@ function mention({ set }: Readings, key: SettingKey): string {
   return `${written.source.name}${shown} (set by ${describeSource(written.source)})`;
 }
 
+/** The network that counts where nothing says otherwise. */
+export const primaryNetwork = (values: Values): string | undefined => values.network ?? values.controlPlaneNetwork;
+
 /** Whether routes are written as far as the switches say; the pod CIDR is checked apart. */
 export const wantsRoutes = (values: Values): boolean =>
-  values.network !== undefined &&
+  primaryNetwork(values) !== undefined &&
   values.networkRoutesEnabled &&
   values.configureCloudRoutes &&
   values.controllers.route;
@@ -66,10 +69,24 @@ function checkListeners(readings: Readings): string[] {
   ];
 }
 
+function checkNetworks(readings: Readings): string[] {
+  const { values, set } = readings;
+  if (set.has('workerNetworkRegex') && set.has('workerNetworkPrefix')) {
+    return [
+      `${mention(readings, 'workerNetworkRegex')} and ${mention(readings, 'workerNetworkPrefix')} exclude each other: set only one`,
+    ];
+  }
+  const worker = (['workerNetworkRegex', 'workerNetworkPrefix'] as const).find(key => set.has(key));
+  if (worker === undefined || primaryNetwork(values) !== undefined) return [];
+  return [
+    `${mention(readings, worker)} is invalid without HCLOUD_NETWORK: must have a primary network beside it, HCLOUD_NETWORK or HCLOUD_CONTROL_PLANE_NETWORK`,
+  ];
+}
+
 function checkRoutes(readings: Readings): Findings {
   const { values } = readings;
   if (!wantsRoutes(values) || values.clusterCIDRs !== undefined) return { errors: [], warnings: [] };
-  const switches = `${mention(readings, 'networkRoutesEnabled')} with ${mention(readings, 'network')}`;
+  const switches = `${mention(readings, 'networkRoutesEnabled')} with ${mention(readings, values.network === undefined ? 'controlPlaneNetwork' : 'network')}`;
   if (values.allocateNodeCIDRs) {
     const error = `--cluster-cidr is not set but ${switches} and ${mention(readings, 'allocateNodeCIDRs')} ask for routes: set --cluster-cidr, or HCLOUD_NETWORK_ROUTES_ENABLED=false`;
     return { errors: [error], warnings: [] };
@@ -95,7 +112,7 @@ function findWarnings({ values, set }: Readings): Warning[] {
   if (!values.leaderElect) {
     warn('leaderElect', 'Switched leader election off', 'several pods would act at once: run exactly one');
   }
-  if (values.usePrivateIP && values.network === undefined) {
+  if (values.usePrivateIP && primaryNetwork(values) === undefined) {
     warn(
       'usePrivateIP',
       'Found private targets without a network',
@@ -125,6 +142,7 @@ export function checkRules(readings: Readings): Findings {
   }
   if (values.robotEnabled && valid('robotUser', 'robotPassword'))
     errors.push(...checkPair(readings, 'robotUser', 'robotPassword'));
+  if (valid('network', 'controlPlaneNetwork')) errors.push(...checkNetworks(readings));
   if (values.securePort !== 0) errors.push(...checkPair(readings, 'tlsCertFile', 'tlsPrivateKeyFile'));
   if (valid('leaseDuration', 'renewDeadline', 'retryPeriod', 'leaderElect'))
     errors.push(...checkLeaderElection(readings));

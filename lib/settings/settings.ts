@@ -13,6 +13,15 @@ export interface Settings {
     readonly endpoint: string;
     /** Name or numeric id of the private network. */
     readonly network: string | undefined;
+    /** Where nodes live in several networks; undefined for a cluster in one. */
+    readonly furtherNetworks:
+      | {
+          /** Name or id of that of the control planes. */
+          readonly controlPlane: string | undefined;
+          readonly workerRegex: string | undefined;
+          readonly workerPrefix: string | undefined;
+        }
+      | undefined;
     readonly networkAttachedCheck: boolean;
     readonly networkRoutesEnabled: boolean;
     /** Base URL of the metadata service, without a trailing slash. */

@@ -1,6 +1,7 @@
 import { parseLabelSelector } from '../kubernetes/label-selector.ts';
 import { type ControllerList, parseControllerList } from './controller-list.ts';
 import { type Parsed, parseBoolean, parseDuration, parseInteger } from './go-values.ts';
+import { parseNamePattern } from './name-pattern.ts';
 import { parseBaseURL, parseCIDR, parseClusterCIDRs, parseHostPort, parseIPAddress } from './network-values.ts';
 import type { ValueType } from './setting.ts';
 
@@ -84,3 +85,4 @@ export const labelSelector: ValueType<string> = {
       : { value },
   empty: 'unset',
 };
+export const namePattern: ValueType<string> = { name: 'regular expression', parse: parseNamePattern, empty: 'unset' };

@@ -1,3 +1,4 @@
+import { networkVariables } from './network-variables.ts';
 import { variable } from './setting.ts';
 import {
   age,
@@ -34,27 +35,7 @@ export const variables = {
     'Hetzner Cloud',
     'Base URL of the metadata service, asked whether this machine is in HCLOUD_NETWORK.',
   ),
-  network: variable(
-    'HCLOUD_NETWORK',
-    text,
-    undefined,
-    'Hetzner Cloud',
-    'Name or id of the private network: internal addresses, load balancer targets and pod routes use it.',
-  ),
-  networkDisableAttachedCheck: variable(
-    'HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK',
-    boolean,
-    'false',
-    'Hetzner Cloud',
-    'Skips the check that this machine is attached to HCLOUD_NETWORK; needed outside of the network.',
-  ),
-  networkRoutesEnabled: variable(
-    'HCLOUD_NETWORK_ROUTES_ENABLED',
-    boolean,
-    'true',
-    'route',
-    'Writes a route per node and pod CIDR into HCLOUD_NETWORK. Not read where HCLOUD_NETWORK is not set.',
-  ),
+  ...networkVariables,
   debug: variable(
     'HCLOUD_DEBUG',
     boolean,

@@ -42,6 +42,7 @@ describe('the reads of the Hetzner side', () => {
       'loadBalancerSnapshot',
       'loadBalancerTypes',
       'loadBalancers',
+      'networks',
       'servers',
       'tokenSince',
     ]);
@@ -49,6 +50,7 @@ describe('the reads of the Hetzner side', () => {
     const calls = [
       reads.cloud.listServers(o),
       reads.cloud.hasServer(1, o),
+      reads.cloud.listNetworks(o),
       reads.cloud.findNetwork('1', o),
       reads.cloud.getNetwork(1, o),
       reads.cloud.getActions([1], o),
@@ -58,13 +60,14 @@ describe('the reads of the Hetzner side', () => {
       reads.loadBalancers.listCertificates(o),
       reads.loadBalancers.getCertificate(1, o),
       reads.servers.notBefore(systemClock.monotonic(), o),
+      reads.networks.notBefore(systemClock.monotonic(), o),
       reads.loadBalancerSnapshot.notBefore(systemClock.monotonic(), o),
       reads.certificateSnapshot.notBefore(systemClock.monotonic(), o),
       reads.loadBalancerTypes.get(o),
     ];
     await Promise.all(calls);
     const functions = Object.keys(reads.cloud).length + Object.keys(reads.loadBalancers).length;
-    assert.equal(functions, 10, 'a function that is not called here');
+    assert.equal(functions, 11, 'a function that is not called here');
     assert.ok(fake.requests.length >= calls.length);
     assert.deepEqual([...new Set(fake.requests.map(({ method }) => method))], ['GET']);
   });

@@ -20,6 +20,8 @@ import { type Wanted, wantedOf } from './wanted.ts';
 export interface LoadBalancersInput {
   readonly services: readonly KubeService[];
   readonly nodes: readonly KubeNode[];
+  /** Those that other instances look after. */
+  readonly otherNodes?: readonly KubeNode[];
   readonly lists: InstanceLists;
   readonly loadBalancers: readonly LoadBalancer[];
   readonly certificates: readonly Certificate[];

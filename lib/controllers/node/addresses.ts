@@ -1,5 +1,5 @@
 import type { Server } from '../../hetzner/types.ts';
-import type { NodeAddress } from '../../kubernetes/types.ts';
+import type { KubeNode, NodeAddress } from '../../kubernetes/types.ts';
 import type { AddressFamily } from '../../settings/settings.ts';
 import { canonicalIP, isUnspecified } from '../ip.ts';
 
@@ -27,10 +27,19 @@ export function serverAddresses(server: Server, settings: AddressSettings): Node
 /** Annotation in which kubelet announces --node-ip: one address, or one of each family. */
 export const providedNodeIPAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 
+/** The addresses that kubelet announced. :: and 0.0.0.0 express a wish for a family, not an address, and are left out. */
+export const announcedAddresses = ({ annotations }: Pick<KubeNode, 'annotations'>): string[] =>
+  announcedIn(annotations[providedNodeIPAnnotation]);
+
+const announcedIn = (annotation = ''): string[] =>
+  annotation
+    .split(',')
+    .map(ip => ip.trim())
+    .filter(ip => ip !== '' && !isUnspecified(ip));
+
 /**
  * Applies what kubelet announced (k8s.io/cloud-provider, node helpers): each announced address must be among the
  * offered ones; it then becomes the only one of its type and comes first, addresses of other types follow.
- * Unspecified addresses (:: and 0.0.0.0) express a wish for a family, not an address, and are left out.
  *
  * Returns the announced addresses that nobody offers as `missing`.
  */
@@ -38,10 +47,7 @@ export function preferProvided(
   offered: readonly NodeAddress[],
   annotation: string | undefined,
 ): { readonly addresses: readonly NodeAddress[] } | { readonly missing: readonly string[] } {
-  const announced = (annotation ?? '')
-    .split(',')
-    .map(ip => ip.trim())
-    .filter(ip => ip !== '' && !isUnspecified(ip));
+  const announced = announcedIn(annotation);
   if (announced.length === 0) return { addresses: offered };
 
   const matches = announced.map(ip => {

@@ -1,6 +1,8 @@
 import { cloudProviderID, robotProviderID } from '../../hetzner/provider-id.ts';
+import type { Server } from '../../hetzner/types.ts';
 import type { KubeNode, NodeAddress } from '../../kubernetes/types.ts';
 import type { Machine } from '../instances.ts';
+import type { NodeNetworks } from '../networks.ts';
 import {
   type AddressSettings,
   addressesText,
@@ -17,6 +19,8 @@ export interface NodeSettings extends AddressSettings {
   readonly zoneLabelEnabled: boolean;
   /** Keep the internal addresses that kubelets of Robot servers announced. */
   readonly forwardInternalIPs: boolean;
+  /** Where the cluster has several networks: which one a node is in decides instead of `networkID`. */
+  readonly networks?: NodeNetworks;
 }
 
 /** What a node should say about its machine. */
@@ -50,7 +54,11 @@ export function desiredNode(node: KubeNode, machine: Machine, settings: NodeSett
 }
 
 function ownAddresses(node: KubeNode, machine: Machine, settings: NodeSettings) {
-  if (machine.kind === 'cloud') return { own: serverAddresses(machine.server, settings), misconfigured: [] };
+  if (machine.kind === 'cloud') {
+    const { family, networks } = settings;
+    const networkID = networks === undefined ? settings.networkID : networks.homeOf(node, machine.server)?.network;
+    return { own: serverAddresses(machine.server, { family, networkID }), misconfigured: [] };
+  }
   const { addresses, misconfigured } = robotAddresses(machine.server, settings, node.addresses);
   return { own: addresses, misconfigured };
 }
@@ -74,7 +82,8 @@ function hintOf(missing: readonly string[], machine: Machine, settings: NodeSett
       : 'ROBOT_FORWARD_INTERNAL_IPS is false, so internal addresses are not kept';
   }
   const { id, privateNets } = machine.server;
-  const { networkID } = settings;
+  const { networkID, networks } = settings;
+  if (networks !== undefined) return severalNetworksHint(machine.server, networks);
   if (networkID === undefined) return 'HCLOUD_NETWORK is not set, so private addresses are not offered';
   const elsewhere = privateNets.find(net => missing.includes(net.ip));
   if (elsewhere !== undefined) {
@@ -83,4 +92,12 @@ function hintOf(missing: readonly string[], machine: Machine, settings: NodeSett
   return privateNets.some(net => net.network === networkID)
     ? 'check --node-ip of the kubelet and HCLOUD_INSTANCES_ADDRESS_FAMILY'
     : `server ${id} is not attached to network ${networkID} (HCLOUD_NETWORK)`;
+}
+
+function severalNetworksHint({ id, privateNets }: Server, networks: NodeNetworks): string {
+  const { all } = networks.current();
+  const names = all.map(network => `${network.name} (${network.id})`).join(', ');
+  return privateNets.some(({ network }) => all.some(one => one.id === network))
+    ? `check --node-ip of the kubelet and HCLOUD_INSTANCES_ADDRESS_FAMILY; the networks of the cluster are ${names}`
+    : `server ${id} is in none of the networks of the cluster: ${names}`;
 }

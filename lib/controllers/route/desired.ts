@@ -2,6 +2,7 @@ import { parseProviderID } from '../../hetzner/provider-id.ts';
 import type { Server } from '../../hetzner/types.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { canonicalIPv4CIDR } from '../ip.ts';
+import type { NodeNetworks } from '../networks.ts';
 
 /** The read side of one answered list of servers. */
 export interface ServerLookup {
@@ -18,7 +19,13 @@ export type DesiredRoute =
   | { readonly kind: 'route'; readonly node: string; readonly gateway: string }
   | { readonly kind: 'hold'; readonly node: string; readonly problem: HoldProblem };
 
-export type HoldProblem = 'notOurs' | 'uninitialised' | 'serverMissing' | 'notAttached' | 'notSelected';
+export type HoldProblem =
+  | 'notOurs'
+  | 'uninitialised'
+  | 'serverMissing'
+  | 'notAttached'
+  | 'attachedNowhere'
+  | 'notSelected';
 
 /** Desired routes by canonical destination, and nodes that could be routed but lost a CIDR to another node. */
 export interface DesiredRoutes {
@@ -35,19 +42,38 @@ export const routableCIDRs = (node: KubeNode): string[] => {
   return [...new Set(cidrs)].filter(cidr => !cidr.endsWith('/0'));
 };
 
+function serverOf(node: KubeNode, servers: ServerLookup): Server | { readonly problem: HoldProblem } {
+  if (node.providerID === '') return { problem: 'uninitialised' };
+  const id = parseProviderID(node.providerID);
+  if (id.kind !== 'cloud') return { problem: 'notOurs' };
+  return servers.byID(id.id) ?? { problem: 'serverMissing' };
+}
+
 /** The gateway of a node: the primary private address of its Cloud server in the network (alias IPs never count). */
 export function gatewayOf(
   node: KubeNode,
   servers: ServerLookup,
   networkID: number,
 ): { readonly gateway: string } | { readonly problem: HoldProblem } {
-  if (node.providerID === '') return { problem: 'uninitialised' };
-  const id = parseProviderID(node.providerID);
-  if (id.kind !== 'cloud') return { problem: 'notOurs' };
-  const server = servers.byID(id.id);
-  if (server === undefined) return { problem: 'serverMissing' };
+  const server = serverOf(node, servers);
+  if ('problem' in server) return server;
   const net = server.privateNets.find(n => n.network === networkID);
   return net === undefined ? { problem: 'notAttached' } : { gateway: net.ip };
+}
+
+/** The same where the cluster has several networks. A node that another one routes claims nothing in this one. */
+function gatewayAmong(
+  node: KubeNode,
+  servers: ServerLookup,
+  networkID: number,
+  { homeOf, expectedOf }: NonNullable<Claims['networks']>,
+): ReturnType<typeof gatewayOf> | 'elsewhere' {
+  const server = serverOf(node, servers);
+  if ('problem' in server) return server;
+  const home = homeOf(node, server);
+  if (home !== undefined) return home.network === networkID ? { gateway: home.ip } : 'elsewhere';
+  // One network speaks for a server that is in none.
+  return { problem: expectedOf(node).id === networkID ? 'notAttached' : 'attachedNowhere' };
 }
 
 /** True when the Node reports internal addresses and the gateway is none of them. */
@@ -61,6 +87,8 @@ export interface Claims {
   isOurs(node: KubeNode): boolean;
   /** Whether a route that no node claims is surely one that a node of ours has left behind. */
   isLeftOver(destination: string, gateway: string): boolean;
+  /** Where the cluster has several networks: the one that routes the node. */
+  readonly networks?: Pick<NodeNetworks, 'homeOf' | 'expectedOf'>;
 }
 
 /** Of an instance that looks after everything. */
@@ -86,7 +114,8 @@ export function desiredRoutes(
     (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
   );
   for (const node of oldestFirst) {
-    const found = share.isOurs(node) ? gatewayOf(node, servers, networkID) : ({ problem: 'notSelected' } as const);
+    const found = claimedBy(node, servers, networkID, share);
+    if (found === 'elsewhere') continue;
     for (const destination of routableCIDRs(node)) {
       const claim: DesiredRoute =
         'gateway' in found
@@ -112,4 +141,11 @@ export function desiredRoutes(
       byDestination.set(destination, { kind: 'hold', node: '', problem: 'notSelected' });
   }
   return { byDestination, contested };
+}
+
+function claimedBy(node: KubeNode, servers: ServerLookup, networkID: number, { isOurs, networks }: Claims) {
+  if (!isOurs(node)) return { problem: 'notSelected' } as const;
+  return networks === undefined
+    ? gatewayOf(node, servers, networkID)
+    : gatewayAmong(node, servers, networkID, networks);
 }

@@ -19,17 +19,20 @@ import type { Snapshot } from '../../streams/snapshot.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import type { ControllerHooks } from '../controller.ts';
 import { parseIPv4CIDR } from '../ip.ts';
+import type { NodeNetworks } from '../networks.ts';
 import { createPipeline } from './pipeline.ts';
 import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
-import { type RunningShare, selectedShare, wholeShare } from './share.ts';
+import { type RunningShare, selectedShare, shareInNetwork, wholeShare } from './share.ts';
 
 export interface NetworkRoutesDeps {
   readonly network: Snapshot<Network>;
   /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
   readonly allNodes: Store<KubeNode>;
+  /** Where the cluster has several networks. */
+  readonly networks?: NodeNetworks | undefined;
   readonly servers: Servers;
   readonly cloud: Cloud;
   readonly actions: Actions;
@@ -75,7 +78,8 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       isLocked: err => classOf(err) === 'locked',
       clock,
     });
-    const share = shareOf(deps, table);
+    const own = shareOf(deps, table);
+    const share = deps.networks === undefined ? own : shareInNetwork(own, deps.networks);
     const report = createRouteReport({
       ...deps,
       networkID: id,

@@ -2,7 +2,7 @@ import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Block } from '../ip.ts';
 import type { PlannedChange, PlannedNote, Preview } from '../preview.ts';
 import { isRouted, networkUnavailable, sameCondition } from './condition.ts';
-import { type DesiredRoutes, desiredRoutes, type ServerLookup } from './desired.ts';
+import { type Claims, type DesiredRoutes, desiredRoutes, type ServerLookup } from './desired.ts';
 import { isOwned, planRoutes, type RouteChange } from './plan.ts';
 
 export interface RoutesInput {
@@ -12,12 +12,14 @@ export interface RoutesInput {
   readonly nodes: readonly KubeNode[];
   readonly servers: ServerLookup;
   readonly clusterCIDRs: readonly Block[];
+  /** When not given: all nodes and routes are ours. */
+  readonly share?: Claims;
 }
 
 /** What the route controller would do to the routes of a network and to the conditions of nodes. */
-export function previewRoutes({ network, gateways, nodes, servers, clusterCIDRs }: RoutesInput): Preview {
+export function previewRoutes({ network, gateways, nodes, servers, clusterCIDRs, share }: RoutesInput): Preview {
   const object = `Network ${network.name}`;
-  const desired = desiredRoutes(nodes, servers, network.id, gateways);
+  const desired = desiredRoutes(nodes, servers, network.id, gateways, share);
   const changes = planRoutes(desired.byDestination, gateways, clusterCIDRs);
   const after = new Map(gateways);
   for (const change of changes) {

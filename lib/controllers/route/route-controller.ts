@@ -12,6 +12,7 @@ import type { Run, Trigger } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Block } from '../ip.ts';
 import { applyRoute } from './apply.ts';
+import { createClaimants } from './claimants.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
 import {
   contradicts,
@@ -64,6 +65,14 @@ interface Observed extends Pick<DesiredRoutes, 'contested'> {
 /** Where none of our nodes is concerned, no server is. */
 const noServers: ServerLookup = { byID: () => undefined };
 
+/** The routes of other destinations have runs of their own. */
+const only = (destination: string, gateways: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+  const gateway = gateways.get(destination);
+  return new Map(gateway === undefined ? [] : [[destination, gateway]]);
+};
+
+const removesRoute = (change: RouteChange | undefined): boolean => change !== undefined && change.kind !== 'create';
+
 /** A pass reads the network and the servers again unless what is known of them is younger than this, in ms. */
 const freshEnough = 60_000;
 
@@ -71,6 +80,7 @@ const freshEnough = 60_000;
 export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const { nodes, servers, networkID, clusterCIDRs, table, clock, report, hooks, backoff } = deps;
   const share = deps.share ?? wholeShare(nodes);
+  const claimantsOf = createClaimants(share.all);
   const more$ = new Subject<Trigger>();
   /** Destinations the network had no room for; a deleted route makes room. */
   const crowdedOut = new Set<string>();
@@ -124,13 +134,15 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   /** Observes what should be at the destination; no request where no node claims it. */
   async function observe(run: Reconcile, gateways: ReadonlyMap<string, string>): Promise<Observed> {
     const claimants = claimantsOf(run.key);
+    const present = gateways.get(run.key);
+    const here = only(run.key, gateways);
     if (!claimants.some(share.isOurs)) {
-      const routes = desiredRoutes(claimants, noServers, networkID, gateways, share);
+      const routes = desiredRoutes(claimants, noServers, networkID, here, share);
       return { desired: routes.byDestination.get(run.key), contested: [] };
     }
     const desiredBy = async (instant: number) => {
       const list = await servers.notBefore(instant, { priority: 'route', signal: run.signal });
-      return desiredRoutes(claimants, list, networkID, gateways, share);
+      return desiredRoutes(claimants, list, networkID, here, share);
     };
     const observedAt = Math.max(...claimants.map(node => nodes.observedAt(node.name) ?? 0));
     let routes = await desiredBy(observedAt - deps.maxAge);
@@ -138,8 +150,8 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (desired?.kind === 'hold' && run.attempt > 0) {
       // A retry wants to know more than the run before it; runs of about the same time share one list.
       routes = await desiredBy(clock.monotonic() - backoff(run.attempt - 1) / 2);
-    } else if (planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs)?.kind === 'replace') {
-      // A list from before the network was read may hold an address that is no longer the server's.
+    } else if (removesRoute(planRoute(run.key, desired, present, clusterCIDRs))) {
+      // A list from before the network was read may hold an address or a network that is no longer the server's.
       routes = await desiredBy(table.readAt());
     } else if (desired?.kind === 'route' && nodeContradicts(desired)) {
       // The Node shows an address that the list does not know yet: the server was attached anew.
@@ -153,12 +165,12 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     return found !== undefined && contradicts(found, gateway);
   };
 
-  const claimantsOf = (destination: string): KubeNode[] =>
-    share.all.list().filter(node => routableCIDRs(node).includes(destination));
-
   async function makeChange(change: RouteChange, { log, signal }: Reconcile): Promise<void> {
     const startedAt = clock.monotonic();
-    const isClaimed = (d: string): boolean => claimantsOf(d).length > 0;
+    const isClaimed = (d: string): boolean => {
+      const list = servers.latest() ?? noServers;
+      return desiredRoutes(claimantsOf(d), list, networkID, new Map(), share).byDestination.has(d);
+    };
     if (!(await applyRoute(change, { ...deps, isClaimed }, signal))) return;
     const { destination, gateway } = change;
     const fields = { networkID, destination, gateway, durationMs: Math.round(clock.monotonic() - startedAt) };
@@ -205,7 +217,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (stored === undefined || gateways === undefined || list === undefined) return;
     const node = ownWrites.latest(stored);
     const condition = networkUnavailable(node, destination => {
-      const routes = desiredRoutes(claimantsOf(destination), list, networkID, gateways, share);
+      const routes = desiredRoutes(claimantsOf(destination), list, networkID, only(destination, gateways), share);
       const wanted = routes.byDestination.get(destination);
       return isRouted(name, wanted, gateways.get(destination));
     });

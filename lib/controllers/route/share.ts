@@ -3,6 +3,8 @@ import { cloudProviderID } from '../../hetzner/provider-id.ts';
 import type { Server } from '../../hetzner/types.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
+import { parseIPv4CIDR } from '../ip.ts';
+import type { NodeNetworks } from '../networks.ts';
 import { allClaims, type Claims, routableCIDRs } from './desired.ts';
 
 /** What an instance has to do with the routes of a network it may share with other instances. */
@@ -18,6 +20,30 @@ export type RunningShare = RouteShare & { readonly run$: Observable<never> };
 export const wholeShare = (nodes: Pick<Store<KubeNode>, 'list'>): RunningShare => ({
   ...allClaims,
   all: nodes,
+  run$: EMPTY,
+});
+
+/** True when a route leads to a server of one of these nodes, or to no server at all. */
+function isNobodyElses(
+  gateway: string,
+  networkID: number,
+  servers: readonly Server[],
+  nodes: readonly KubeNode[],
+): boolean {
+  const server = servers.find(one => one.privateNets.some(net => net.network === networkID && net.ip === gateway));
+  return server === undefined || nodes.some(({ providerID }) => providerID === cloudProviderID(server.id));
+}
+
+/** The share of an instance that looks after some of the nodes, as far as one look tells. */
+export const shareAtFirstSight = (
+  all: RouteShare['all'],
+  isOurs: Claims['isOurs'],
+  servers: readonly Server[],
+  networkID: number,
+): RunningShare => ({
+  all,
+  isOurs,
+  isLeftOver: (_, gateway) => isNobodyElses(gateway, networkID, servers, all.list().filter(isOurs)),
   run$: EMPTY,
 });
 
@@ -45,10 +71,7 @@ export function selectedShare(deps: SelectedShareDeps): RunningShare {
 
   const leadsToUsOrNowhere = (gateway: string): boolean => {
     const list = servers();
-    const server = list?.find(one => one.privateNets.some(net => net.network === networkID && net.ip === gateway));
-    if (server === undefined) return list !== undefined;
-    const id = cloudProviderID(server.id);
-    return nodes.list().some(({ providerID }) => providerID === id);
+    return list !== undefined && isNobodyElses(gateway, networkID, list, nodes.list());
   };
   const others$ = defer(() => all.watch()).pipe(
     tap(({ type, object }) => {
@@ -73,3 +96,24 @@ export function selectedShare(deps: SelectedShareDeps): RunningShare {
     run$: merge(others$, ours$).pipe(ignoreElements()),
   };
 }
+
+/**
+ * The share of one network of a cluster that has several. Their pods are in one cluster CIDR, so a network also holds the
+ * routes by which users lead to the pods of other networks. Those are larger than the pod CIDR of any node, and stay.
+ */
+export function shareInNetwork(share: RunningShare, networks: NodeNetworks): RunningShare {
+  let known: { readonly nodes: readonly KubeNode[]; readonly shortest: number } | undefined;
+  const shortestPrefix = (): number => {
+    const nodes = share.all.list();
+    if (known?.nodes !== nodes) known = { nodes, shortest: Math.min(...nodes.flatMap(routableCIDRs).map(prefixOf)) };
+    return known.shortest;
+  };
+  const isPodRoute = (destination: string): boolean => prefixOf(destination) >= shortestPrefix();
+  return {
+    ...share,
+    networks,
+    isLeftOver: (destination, gateway) => isPodRoute(destination) && share.isLeftOver(destination, gateway),
+  };
+}
+
+const prefixOf = (cidr: string): number => parseIPv4CIDR(cidr)?.prefix ?? 0;

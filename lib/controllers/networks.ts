@@ -1,0 +1,50 @@
+import type { PrivateNet, Server } from '../hetzner/types.ts';
+import type { KubeNode } from '../kubernetes/types.ts';
+import { canonicalIP } from './ip.ts';
+import { announcedAddresses } from './node/addresses.ts';
+
+/** A network that nodes live in. */
+export interface NodeNetwork {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The networks of a cluster that has several. */
+export interface ChosenNetworks<N extends NodeNetwork = NodeNetwork> {
+  readonly primary: N;
+  /** That of the control planes, where it is not the primary one. */
+  readonly controlPlane: N | undefined;
+  /** All of them, the primary one first, the others by name. */
+  readonly all: readonly N[];
+}
+
+/** Which of several networks a node is reached in. */
+export interface NodeNetworks {
+  current(): ChosenNetworks;
+  /**
+   * The attachment whose address is the node's InternalIP and its gateway: of those in the networks of the cluster the one
+   * that kubelet announced, else that in the network of the control planes for a control plane, in the primary network, in
+   * the first by name. Undefined for a server in none of them.
+   */
+  homeOf(node: KubeNode, server: Server): PrivateNet | undefined;
+  /** Where a node should be whose server is in none of the networks. */
+  expectedOf(node: KubeNode): NodeNetwork;
+}
+
+const isControlPlane = ({ labels }: KubeNode): boolean => labels['node-role.kubernetes.io/control-plane'] !== undefined;
+
+export function nodeNetworks(current: () => ChosenNetworks): NodeNetworks {
+  const preferred = (node: KubeNode): readonly NodeNetwork[] => {
+    const { controlPlane, all } = current();
+    return controlPlane !== undefined && isControlPlane(node) ? [controlPlane, ...all] : all;
+  };
+  return {
+    current,
+    homeOf: (node, server) => {
+      const attached = preferred(node).flatMap(({ id }) => server.privateNets.filter(({ network }) => network === id));
+      const announced = new Set(announcedAddresses(node).map(canonicalIP));
+      return attached.find(({ ip }) => announced.has(canonicalIP(ip))) ?? attached[0];
+    },
+    expectedOf: node => preferred(node)[0] ?? current().primary,
+  };
+}

@@ -1,0 +1,23 @@
+import type { Store } from '../../kubernetes/store.ts';
+import type { KubeNode } from '../../kubernetes/types.ts';
+import { routableCIDRs } from './desired.ts';
+
+/** The nodes that have a destination as pod CIDR: one index for as long as no node changes. */
+export function createClaimants(nodes: Pick<Store<KubeNode>, 'list'>): (destination: string) => readonly KubeNode[] {
+  let indexed: readonly KubeNode[] | undefined;
+  let index = new Map<string, KubeNode[]>();
+  const add = (destination: string, node: KubeNode): void => {
+    const others = index.get(destination);
+    if (others === undefined) index.set(destination, [node]);
+    else others.push(node);
+  };
+  return destination => {
+    const list = nodes.list();
+    if (list !== indexed) {
+      indexed = list;
+      index = new Map();
+      for (const node of list) for (const cidr of routableCIDRs(node)) add(cidr, node);
+    }
+    return index.get(destination) ?? [];
+  };
+}

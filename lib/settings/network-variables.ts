@@ -1,0 +1,48 @@
+import { variable } from './setting.ts';
+import { boolean, namePattern, text } from './value-types.ts';
+
+/** Which private networks there are, and what is done with them. */
+export const networkVariables = {
+  network: variable(
+    'HCLOUD_NETWORK',
+    text,
+    undefined,
+    'Hetzner Cloud',
+    'Name or id of the private network: internal addresses, load balancer targets and pod routes use it.',
+  ),
+  controlPlaneNetwork: variable(
+    'HCLOUD_CONTROL_PLANE_NETWORK',
+    text,
+    undefined,
+    'Hetzner Cloud',
+    'Name or id of the network of the control planes, where nodes live in several networks. HCLOUD_NETWORK defaults to it, and this machine is expected in it.',
+  ),
+  workerNetworkRegex: variable(
+    'HCLOUD_WORKER_NETWORK_REGEX',
+    namePattern,
+    undefined,
+    'Hetzner Cloud',
+    'Regular expression that describes the whole names of further networks nodes live in, each with 100 servers and 100 routes of its own.',
+  ),
+  workerNetworkPrefix: variable(
+    'HCLOUD_WORKER_NETWORK_PREFIX',
+    text,
+    undefined,
+    'Hetzner Cloud',
+    'Instead of HCLOUD_WORKER_NETWORK_REGEX: what the names of further networks begin with.',
+  ),
+  networkDisableAttachedCheck: variable(
+    'HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK',
+    boolean,
+    'false',
+    'Hetzner Cloud',
+    'Skips the check that this machine is attached to HCLOUD_NETWORK; needed outside of the network.',
+  ),
+  networkRoutesEnabled: variable(
+    'HCLOUD_NETWORK_ROUTES_ENABLED',
+    boolean,
+    'true',
+    'route',
+    'Writes a route per node and pod CIDR into HCLOUD_NETWORK. Not read where HCLOUD_NETWORK is not set.',
+  ),
+};

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { finalize, NEVER, Subject } from 'rxjs';
+import { chooseNetworks, clusterNetworks, forEachNetwork } from '../lib/cluster-networks.ts';
+import type { NetworkList, Networks } from '../lib/hetzner/networks.ts';
+import type { Network } from '../lib/hetzner/types.ts';
+
+const network = (id: number, name: string): Network => ({ id, name, ipRange: '10.0.0.0/8', routes: [], servers: [] });
+const list = (requestedAt: number, ...networks: Network[]): NetworkList => ({ requestedAt, networks });
+const [main, cp, w2, w10] = [network(1, 'main'), network(2, 'cp'), network(3, 'w-2'), network(4, 'w-10')];
+
+const further = (controlPlane?: string, workerRegex?: string, workerPrefix?: string) => ({
+  controlPlane,
+  workerRegex,
+  workerPrefix,
+});
+const names = (chosen: ReturnType<typeof chooseNetworks>): string =>
+  'problem' in chosen
+    ? chosen.problem
+    : `${chosen.all.map(({ name }) => name).join()} control planes: ${chosen.controlPlane?.name}`;
+
+describe('the networks of a cluster', () => {
+  const all = list(5, w2, cp, w10, main);
+  for (const [title, wanted, result] of [
+    [
+      'the primary one first, the others by name',
+      ['main', further('cp', 'w-[0-9]+')],
+      'main,cp,w-10,w-2 control planes: cp',
+    ],
+    ['a pattern describes whole names', ['main', further(undefined, 'w-[0-9]')], 'main,w-2 control planes: undefined'],
+    ['a prefix', ['main', further(undefined, undefined, 'w-')], 'main,w-10,w-2 control planes: undefined'],
+    ['by id', ['1', further('2')], 'main,cp control planes: cp'],
+    [
+      'that of the control planes is the primary one',
+      ['cp', further('cp', 'w-.*')],
+      'cp,w-10,w-2 control planes: undefined',
+    ],
+    ['each once', ['w-2', further(undefined, 'w-.*')], 'w-2,w-10 control planes: undefined'],
+    [
+      'no primary one',
+      ['x', further('cp')],
+      'HCLOUD_NETWORK: no network with the name or id "x" in the Hetzner Cloud project',
+    ],
+    [
+      'none of the control planes',
+      ['main', further('y')],
+      'HCLOUD_CONTROL_PLANE_NETWORK: no network with the name or id "y" in the Hetzner Cloud project',
+    ],
+  ] as const) {
+    it(`are chosen by the settings: ${title}`, () => {
+      assert.equal(names(chooseNetworks({ network: wanted[0], furtherNetworks: wanted[1] }, all)), result);
+    });
+  }
+
+  it('are run for as long as they are there, and a list that lacks the primary one changes nothing', () => {
+    const lists = new Subject<NetworkList>();
+    let latest: NetworkList | undefined;
+    lists.subscribe(one => {
+      latest = one;
+    });
+    const networks: Networks = {
+      notBefore: () => assert.fail('asks'),
+      latest: () => latest,
+      changes$: lists,
+    };
+    const { chosen$, current } = clusterNetworks(
+      { network: 'main', furtherNetworks: further(undefined, 'w-.*') },
+      networks,
+    );
+    const running: string[] = [];
+    forEachNetwork({ chosen$ }, ({ value, requestedAt }) => {
+      const name = `${value.name}@${requestedAt}`;
+      running.push(name);
+      return NEVER.pipe(finalize(() => running.splice(running.indexOf(name), 1)));
+    }).subscribe();
+    lists.next(list(1, main, w2));
+    assert.deepEqual(
+      [running, current().all],
+      [
+        ['main@1', 'w-2@1'],
+        [main, w2],
+      ],
+    );
+    lists.next(list(2, w2));
+    assert.deepEqual(
+      [running, current().all],
+      [
+        ['main@1', 'w-2@1'],
+        [main, w2],
+      ],
+    );
+    lists.next(list(3, main, w10));
+    assert.deepEqual(
+      [running, current().all],
+      [
+        ['main@1', 'w-10@3'],
+        [main, w10],
+      ],
+    );
+  });
+});
