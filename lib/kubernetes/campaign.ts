@@ -32,6 +32,23 @@ export interface Claim {
 /** A lost race or a lost object: look again. Anything else is trouble with the API server. */
 export const isRace = (err: unknown): boolean => isConflict(err) || isAlreadyExists(err) || isNotFound(err);
 
+/** Races in a row that are taken for bad luck. */
+const ordinaryRaces = 3;
+
+/** Counts refusals that look like a lost race: where they go on, nobody else is faster, something is wrong. */
+export const raceCounter = (): { readonly isRace: (err: unknown) => boolean; readonly forget: () => void } => {
+  let races = 0;
+  return {
+    isRace: err => {
+      races = isRace(err) ? races + 1 : 0;
+      return races > 0 && races <= ordinaryRaces;
+    },
+    forget: () => {
+      races = 0;
+    },
+  };
+};
+
 /** ms: `retryPeriod`, up to a quarter shorter, so that contenders do not move in step. */
 export const jittered = (deps: Pick<ElectionDeps, 'retryPeriod' | 'random'>): number =>
   deps.retryPeriod * (1 - 0.25 * deps.random());
@@ -70,6 +87,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
   let leader = '';
   let troubled = false;
   let denied = false;
+  const races = raceCounter();
 
   const see = (seen: LeaseView | undefined): void => {
     grace = graceAfter(grace, view, seen, identity);
@@ -84,6 +102,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
 
   const follow = () => {
     let listed: LeaseView | undefined;
+    let blind = false;
     return api.watch().subscribe(event => {
       switch (event.type) {
         case 'init':
@@ -98,7 +117,11 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
           if (isForbidden(event.err) && !denied) {
             denied = true;
             logger.warn('Was not allowed to watch the lease', { err: event.err });
-          } else logger.debug('Lost the watch of the lease', { err: event.err, after: event.willRetryIn });
+          } else {
+            const level = blind || denied ? 'debug' : 'warn';
+            logger[level]('Lost the watch of the lease', { err: event.err, after: event.willRetryIn });
+          }
+          blind = true;
           break;
         case 'initDone':
           watching = true;
@@ -106,6 +129,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
           break;
         case 'apply':
           watching = true;
+          blind = false;
           see(event.object);
           break;
         case 'delete':
@@ -123,6 +147,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
     while (!signal.aborted) {
       deps.onTurn();
       let pause = 0;
+      let mayWake = true;
       try {
         if (!current) {
           const before = news;
@@ -136,20 +161,25 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
         // Also where the record grants its holder more: who looks at `onTurn` must not take us for dead.
         pause = Math.min(decision.lapsesIn, watching ? deps.leaseDuration : jittered(deps));
         troubled = false;
+        races.forget();
       } catch (err) {
         if (signal.aborted) return undefined;
         current = false;
+        // What the watch tells may be our own claim, whose answer was lost: no reason to claim again at once.
+        mayWake = false;
         // Someone was faster: his record decides what to do next.
-        pause = isRace(err) ? 0.02 * jittered(deps) : jittered(deps);
-        if (!isRace(err)) {
+        const raced = races.isRace(err);
+        pause = raced ? 0.02 * jittered(deps) : jittered(deps);
+        if (!raced) {
           logger[troubled ? 'debug' : 'warn']('Could not reach the lease', { err, after: Math.round(pause) });
           troubled = true;
         }
       }
       watch ??= follow();
       const pausing = linkedController(signal);
-      wake = () => pausing.controller.abort();
+      if (mayWake) wake = () => pausing.controller.abort();
       await wait(pause, pausing.controller.signal);
+      wake = () => undefined;
       pausing.unlink();
     }
     return undefined;
