@@ -4,7 +4,10 @@ import { classOf } from './errors.ts';
 import { createExpectation } from './expectation.ts';
 import { type Action, type CallOptions, type Priority, priorities } from './types.ts';
 
-/** An action did not succeed: its own code and message, `action_not_found` or `action_timeout`. */
+/**
+ * An action did not succeed, or nobody can tell: its own code and message, `action_not_found`, `action_timeout`, or
+ * `action_unknown` where Hetzner does not answer to that question, or not as it should.
+ */
 export class ActionError extends Error {
   override readonly name = 'ActionError';
   readonly code: string;
@@ -24,12 +27,14 @@ export interface ActionsOptions {
   readonly clock: Clock;
   /** ms after which waiting for an action is given up. */
   readonly deadline?: number;
+  /** ms without an answer to a poll after which waiting is given up with its error: the state itself tells more then. */
+  readonly patience?: number;
   /** ms that a poll is put off for others that become due meanwhile. */
   readonly mergeWindow?: number;
 }
 
 export interface Actions {
-  /** Resolves when the action succeeded; rejects with an ActionError, the poll's error, or the signal's reason. */
+  /** Resolves when the action succeeded; rejects with an ActionError or the signal's reason. */
   wait(action: Action, o: CallOptions): Promise<void>;
 }
 
@@ -48,6 +53,8 @@ interface Watched {
   delay: number;
   polls: number;
   polling: Poll | undefined;
+  /** Since when no poll is answered; undefined while they are. */
+  failingSince: number | undefined;
 }
 
 interface Poll {
@@ -56,12 +63,16 @@ interface Poll {
 }
 
 const longestDelay = 5_000;
+/** ms between polls while none is answered: each one has been tried several times already. */
+const outageDelay = 10_000;
 
 /** Waits for actions; all that are due are looked up in one request, each at first when it should just be finished. */
 export const createActions = (options: ActionsOptions): Actions => {
-  const { cloud, clock, deadline = 600_000, mergeWindow = 100 } = options;
+  const { cloud, clock, deadline = 600_000, patience = 60_000, mergeWindow = 100 } = options;
   const expectation = createExpectation();
   const all = new Map<number, Watched>();
+  /** No poll before this instant. */
+  let heldUntil = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
   const settle = (watched: Watched, end: (waiter: Waiter) => void): void => {
@@ -79,7 +90,9 @@ export const createActions = (options: ActionsOptions): Actions => {
   const schedule = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    const dues = [...all.values()].filter(watched => watched.polling === undefined).map(watched => watched.dueAt);
+    const dues = [...all.values()]
+      .filter(watched => watched.polling === undefined)
+      .map(watched => Math.max(watched.dueAt, heldUntil));
     const first = Math.min(...dues);
     const together = Math.max(...dues.filter(due => due <= first + mergeWindow));
     const ends = Math.min(...[...all.values()].map(watched => watched.since + deadline));
@@ -96,7 +109,9 @@ export const createActions = (options: ActionsOptions): Actions => {
       settle(watched, waiter => waiter.reject(err));
     }
     // Timers of Node may fire a millisecond early; whoever is due then is not worth a poll of its own.
-    const due = [...all.values()].filter(watched => watched.polling === undefined && watched.dueAt <= now + 1);
+    const due = [...all.values()].filter(
+      watched => watched.polling === undefined && Math.max(watched.dueAt, heldUntil) <= now + 1,
+    );
     if (due.length > 0) void poll(due);
     schedule();
   };
@@ -114,16 +129,24 @@ export const createActions = (options: ActionsOptions): Actions => {
     } catch (failure) {
       err = failure;
     }
+    const now = clock.monotonic();
+    if (err !== undefined && classOf(err) === 'transient') heldUntil = now + outageDelay;
     const byID = new Map(found?.map(action => [action.id, action]));
     for (const watched of due) {
       watched.polling = undefined;
       // Settled meanwhile by its deadline, or left by all who waited.
       if (watched.waiters.size === 0) continue;
       if (found !== undefined) look(watched, byID.get(watched.action.id));
-      else if (classOf(err) === 'transient' || classOf(err) === 'rateLimited') later(watched);
-      else settle(watched, waiter => waiter.reject(err));
+      else if (mayStillAnswer(watched, err, now)) later(watched);
+      else settle(watched, waiter => waiter.reject(unknownEnd(watched.action, err)));
     }
     schedule();
+  };
+
+  const mayStillAnswer = (watched: Watched, err: unknown, now: number): boolean => {
+    if (classOf(err) === 'rateLimited') return true;
+    watched.failingSince ??= now;
+    return classOf(err) === 'transient' && now - watched.failingSince < patience;
   };
 
   const look = (watched: Watched, action: Action | undefined): void => {
@@ -133,6 +156,7 @@ export const createActions = (options: ActionsOptions): Actions => {
       return;
     }
     watched.polls += 1;
+    watched.failingSince = undefined;
     if (watched.polls === 1) expectation.learn(action, clock.monotonic() - watched.since);
     const outcome = outcomeOf(action);
     if (outcome === 'running') later(watched);
@@ -157,6 +181,7 @@ export const createActions = (options: ActionsOptions): Actions => {
       delay: first / 2,
       polls: 0,
       polling: undefined,
+      failingSince: undefined,
     };
     all.set(action.id, watched);
     return watched;
@@ -198,6 +223,10 @@ export const createActions = (options: ActionsOptions): Actions => {
 
   return { wait };
 };
+
+/** Of its own kind: a poll that is refused as locked or invalid says nothing about the change. */
+const unknownEnd = (action: Action, err: unknown): ActionError =>
+  new ActionError(action, 'action_unknown', `it cannot be followed: ${err instanceof Error ? err.message : err}`);
 
 const outcomeOf = (action: Action): 'running' | 'success' | ActionError => {
   if (action.status !== 'error') return action.status;

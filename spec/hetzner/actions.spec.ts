@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { ActionError, createActions } from '../../lib/hetzner/actions.ts';
+import { classOf } from '../../lib/hetzner/errors.ts';
 import type { Action, CallOptions } from '../../lib/hetzner/types.ts';
 import { calling, hetznerError, refusal, rejection, virtualClock, virtualTime } from './support.ts';
 
@@ -129,7 +130,16 @@ describe('waiting for an action', () => {
     await time.until(actions.wait(start(400), calling()), 5);
     const unauthorized = hetznerError({ status: 401, code: 'unauthorized' });
     failures.push(unauthorized);
-    assert.equal(await time.until(rejection(actions.wait(start(400), calling())), 5), unauthorized);
+    const err = await time.until(rejection(actions.wait(start(400), calling())), 5);
+    assert.ok(err instanceof ActionError && err.code === 'action_unknown' && err.message.includes('unauthorized'));
+  });
+
+  it('is never taken for a change that was refused, whatever its poll is refused as', async t => {
+    const { time, actions, start, failures } = setUp(t);
+    failures.push(hetznerError({ status: 423, code: 'locked' }));
+    const err = await time.until(rejection(actions.wait(start(400), calling())), 5);
+    assert.equal(classOf(err), 'permanent');
+    assert.match(String(err), /locked.*action_unknown/);
   });
 
   it('is given up at the deadline, also while polls fail', async t => {
@@ -139,6 +149,22 @@ describe('waiting for an action', () => {
     const err = await time.until(rejection(actions.wait(start(1e9), calling())), 10);
     assert.equal((err as ActionError).code, 'action_timeout');
     assert.ok(Math.abs(Date.now() - before - 10_000) <= 20);
+  });
+
+  it('is given up with the error of the polls after a minute without an answer, for the state itself tells more', async t => {
+    const { time, actions, start, polls, failures } = setUp(t);
+    const outage = hetznerError({ status: 503 });
+    failures.push(...Array.from({ length: 100 }, () => outage));
+    const before = Date.now();
+    const waits = [1, 2, 3].map(() => rejection(actions.wait(start(1e9), calling())));
+    const errors = (await time.until(Promise.all(waits), 10)) as ActionError[];
+    assert.deepEqual(
+      errors.map(({ code }) => code),
+      ['action_unknown', 'action_unknown', 'action_unknown'],
+    );
+    const took = Date.now() - before;
+    assert.ok(took > 50_000 && took < 75_000, `${took} ms`);
+    assert.ok(polls.length <= 8, `${polls.length} polls for three actions`);
   });
 
   it('is given up at the deadline, also while a poll hangs', async t => {
