@@ -83,6 +83,31 @@ it('BUG-055: makes a managed certificate once, however often is synced, and a ne
   assert.deepEqual(b.balancer('web').services[0]?.http?.certificates, [now[0]?.id]);
 });
 
+it('BUG-055: tries again to delete a certificate that is not needed any more, and says why it is still there', async t => {
+  const { v, b, controller } = await settled(t);
+  await b.create('web', managed, { ports: ports(443) });
+  await v.advance(MINUTE);
+  const refusal = { kind: 'error', status: 500, code: 'server_error', message: 'not now', times: 5 } as const;
+  v.hetzner.faults.add({ method: 'DELETE', path: '/certificates/{id}', ...refusal });
+  await b.change('web', { 'http-managed-certificate-domains': 'www.example.com' });
+  const isAlone = (): boolean =>
+    v.hetzner.count({ method: 'DELETE' }) > 0 && v.hetzner.certificates.list().length === 1;
+  await v.until('one certificate is left', isAlone, 20 * MINUTE);
+  assert.ok(controller.lines().some(({ level, err }) => level === 'warn' && JSON.stringify(err).includes('not now')));
+  assert.equal(v.hetzner.count({ method: 'DELETE' }), 6);
+});
+
+it('BUG-055: looks only once an hour after a certificate that somebody else uses', async t => {
+  const { v, b } = await settled(t);
+  await b.create('web', managed, { ports: ports(443) });
+  await v.advance(MINUTE);
+  const inUse = { kind: 'error', status: 422, code: 'service_error', message: 'certificate still in use' } as const;
+  const hit = v.hetzner.faults.add({ method: 'DELETE', path: '/certificates/{id}', ...inUse });
+  await b.change('web', { 'http-managed-certificate-domains': 'www.example.com' });
+  await v.advance(5 * HOUR);
+  assert.ok(hit.struck >= 4 && hit.struck <= 7, `${hit.struck} tries in five hours`);
+});
+
 it('BUG-055: backs off for long when no more certificates are to be had, and keeps the listener it has', async t => {
   const { v, b } = await settled(t);
   await b.create('web', managed, { ports: ports(443) });

@@ -26,6 +26,12 @@ export interface ResolvedCertificates {
   readonly lookAgainIn: number | undefined;
 }
 
+/** A certificate that nobody needs and that could not be deleted; ms after which to look again, undefined for the queue's wait. */
+export interface LeftOver {
+  readonly err: unknown;
+  readonly lookAgainIn: number | undefined;
+}
+
 /** Finds and makes the certificates of Services, from one list for all of them. */
 export interface CertificateKeeper {
   resolve(
@@ -34,8 +40,8 @@ export interface CertificateKeeper {
     tell: ServiceReport,
     o: CallOptions,
   ): Promise<ResolvedCertificates>;
-  /** Deletes certificates of ours; one that is still in use is left for the next time. */
-  cleanUp(obsolete: readonly Certificate[], o: CallOptions): Promise<void>;
+  /** Deletes certificates of ours; resolves with why some are left. */
+  cleanUp(obsolete: readonly Certificate[], o: CallOptions): Promise<LeftOver | undefined>;
   /** Deletes all certificates that were made for a Service. */
   cleanUpAll(service: KubeService, o: CallOptions): Promise<void>;
 }
@@ -56,6 +62,8 @@ const patience = 10_000;
 const pendingInterval = 30_000;
 /** After a limit of the account, or a refusal of the CA, no certificate of a Service is asked for during this, in ms. */
 const limitPause = 3_600_000;
+/** A certificate that something else uses is tried again after this, in ms. */
+const usedElsewhere = 3_600_000;
 
 export function createCertificateKeeper({
   api,
@@ -75,18 +83,20 @@ export function createCertificateKeeper({
     return writes.over(list.certificates, list.requestedAt);
   };
 
-  const remove = async (certificate: Certificate, o: CallOptions): Promise<void> => {
+  const remove = async (certificate: Certificate, o: CallOptions): Promise<LeftOver | undefined> => {
     try {
       await api.deleteCertificate(certificate.id, o);
     } catch (err) {
       if (o.signal.aborted) throw err;
       if (!isNotFound(err)) {
         logger.debug('Could not delete certificate yet', { certificateID: certificate.id, err });
-        return;
+        // Somebody else uses it.
+        return { err, lookAgainIn: codeOf(err) === 'service_error' ? usedElsewhere : undefined };
       }
     }
     writes.forget(certificate.id, clock.monotonic());
     logger.info('Deleted certificate', { certificateID: certificate.id, subject: certificate.name });
+    return undefined;
   };
 
   /** Waits a while until Hetzner has issued it; resolves with the certificate as it is known then. */
@@ -161,7 +171,9 @@ export function createCertificateKeeper({
       }
     },
     cleanUp: async (obsolete, o) => {
-      for (const certificate of obsolete) await remove(certificate, o);
+      let left: LeftOver | undefined;
+      for (const certificate of obsolete) left = (await remove(certificate, o)) ?? left;
+      return left;
     },
     cleanUpAll: async (service, o) => {
       pausedUntil.delete(service.uid);

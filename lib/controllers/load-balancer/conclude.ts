@@ -1,12 +1,14 @@
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Applied } from './apply.ts';
-import type { ResolvedCertificates } from './certificate-keeper.ts';
+import type { LeftOver, ResolvedCertificates } from './certificate-keeper.ts';
 import type { ServiceReport } from './report.ts';
 
 export interface Conclusion {
   readonly applied: Applied;
   readonly created: boolean;
   readonly certificates: Pick<ResolvedCertificates, 'problem' | 'lookAgainIn'>;
+  /** Certificates that should be gone. */
+  readonly left: LeftOver | undefined;
   /** Whether all addresses are known. */
   readonly complete: boolean;
   /** Whether something stays wrong that only the user can change. */
@@ -22,12 +24,13 @@ const surpriseRetry = 1_000;
 const incompleteRetry = 5_000;
 
 /** How a run ends that has done what it could. */
-export function conclude({ applied, created, certificates, complete, hasNotices, tell }: Conclusion): Outcome {
+export function conclude({ applied, created, certificates, left, complete, hasNotices, tell }: Conclusion): Outcome {
   if (applied.failures.length > 0) return failed(new Error(tell.failures(applied.failures)));
   if (created || applied.changes > 0) tell.ensured();
   if (certificates.problem !== undefined) return failed(certificates.problem, certificates.lookAgainIn);
   if (applied.surprised) return again(surpriseRetry);
   if (!complete) return again(incompleteRetry);
   if (certificates.lookAgainIn !== undefined) return again(certificates.lookAgainIn);
+  if (left !== undefined) return left.lookAgainIn === undefined ? failed(left.err) : again(left.lookAgainIn);
   return hasNotices ? again(remindAfter) : done;
 }

@@ -79,7 +79,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   const report = createReport({ events: deps.events, nodes });
   const observer = createObserver({ ...deps, view });
   const claims = createClaims(uid => services.list().some(one => one.uid === uid && wantsLoadBalancer(one, rules)));
-  const refusals = createRefusals();
+  const refusals = createRefusals(clock);
   const pipelines = new Map<number, Pipeline>();
   const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
 
@@ -200,11 +200,12 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     const complete = await observer.withAddresses(applied.loadBalancer, wanted.config, o);
     const status = await writeStatus(service, complete, wanted, tell, run);
     if (status !== undefined) return status;
-    await deps.certificates.cleanUp(certificates.obsolete, o);
+    const left = await deps.certificates.cleanUp(certificates.obsolete, o);
     return conclude({
       applied,
       created: present === undefined,
       certificates,
+      left,
       complete: !lacksAddress(complete, wanted.config),
       hasNotices: wanted.notices.length + notices.length > 0,
       tell,

@@ -1,5 +1,9 @@
 import { classOf, HetznerError } from '../../hetzner/errors.ts';
+import type { Clock } from '../../streams/clock.ts';
 import { codeOf, type Failure } from './apply.ts';
+
+/** ms after which an address may be asked for again: what is refused for good today may be free tomorrow. */
+const remembered = 3_600_000;
 
 /**
  * What Hetzner refused for good, by the uid of the Service, so that it is not asked for again and again: moving to
@@ -15,16 +19,20 @@ export interface Refusals {
   forget(uid: string): void;
 }
 
-export function createRefusals(): Refusals {
-  const addresses = new Map<string, string>();
+export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
+  const addresses = new Map<string, { readonly ip: string; readonly until: number }>();
   const creations = new Set<string>();
   return {
-    refusedIP: uid => addresses.get(uid),
+    refusedIP: uid => {
+      const refused = addresses.get(uid);
+      return refused !== undefined && clock.monotonic() < refused.until ? refused.ip : undefined;
+    },
     refusedBare: uid => creations.has(uid),
     learn(uid, failures) {
       for (const { change, err } of failures) {
         const isMove = change.kind === 'attach' || change.kind === 'reattach';
-        if (isMove && change.ip !== undefined && isForGood(err)) addresses.set(uid, change.ip);
+        if (isMove && change.ip !== undefined && isForGood(err))
+          addresses.set(uid, { ip: change.ip, until: clock.monotonic() + remembered });
       }
     },
     learnCreation(uid, err) {

@@ -93,6 +93,7 @@ describe('the end of a run', () => {
       applied: { loadBalancer: loadBalancer(), failures: [], changes: 0, surprised: false, ...applied },
       created: false,
       certificates: { problem: undefined, lookAgainIn: undefined },
+      left: undefined,
       complete: true,
       hasNotices: false,
       tell,
@@ -100,6 +101,12 @@ describe('the end of a run', () => {
     });
     return [outcome.kind, 'after' in outcome ? outcome.after : undefined, told.map(({ reason }) => reason).join()];
   };
+
+  it('is looked at again while a certificate is left that nobody needs', () => {
+    const err = hetznerError();
+    assert.deepEqual(end({ left: { err, lookAgainIn: undefined } }).slice(0, 1), ['failed']);
+    assert.deepEqual(end({ left: { err, lookAgainIn: 3_600_000 } }).slice(0, 2), ['again', 3_600_000]);
+  });
 
   it('is done without a word when nothing was to be done', () => {
     assert.deepEqual(end(), ['done', undefined, '']);
@@ -128,7 +135,8 @@ describe('the end of a run', () => {
 describe('what Hetzner refused for good', () => {
   const taken = hetznerError({ status: 422, code: 'ip_not_available' });
   it('is remembered of private addresses, not of other changes or of trouble', () => {
-    const refusals = createRefusals();
+    let now = 0;
+    const refusals = createRefusals({ monotonic: () => now });
     refusals.learn('a', [
       { change: adding, err: taken },
       { change: moving, err: hetznerError() },
@@ -136,12 +144,16 @@ describe('what Hetzner refused for good', () => {
     assert.equal(refusals.refusedIP('a'), undefined);
     refusals.learn('a', [{ change: moving, err: taken }]);
     assert.deepEqual([refusals.refusedIP('a'), refusals.refusedIP('b')], ['10.0.0.5', undefined]);
+    now = 3_600_000;
+    assert.equal(refusals.refusedIP('a'), undefined, 'what is refused today may be free tomorrow');
+    refusals.learn('a', [{ change: moving, err: taken }]);
+    assert.equal(refusals.refusedIP('a'), '10.0.0.5');
     refusals.forget('a');
     assert.equal(refusals.refusedIP('a'), undefined);
   });
 
   it('BUG-069: is remembered of creations, so that each try is one request', () => {
-    const refusals = createRefusals();
+    const refusals = createRefusals({ monotonic: () => 0 });
     refusals.learnCreation('a', hetznerError());
     assert.equal(refusals.refusedBare('a'), false);
     refusals.learnCreation('a', hetznerError({ status: 422, code: 'invalid_input' }));
