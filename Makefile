@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
 SOURCES := $(shell find lib -name '*.ts') package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart bench bundle image image-root docs manifests clean
+.PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart robustness bench bundle image image-root docs manifests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,7 +36,7 @@ scale: $(MODULES) ## specs with numbers too large for `check`
 	@$(NODE) --test 'spec/scale/**/*.spec.ts'
 
 scenarios: $(BUNDLE) ## the whole program against the simulator
-	@$(NODE) --test --test-concurrency=2 'spec/{scenarios,demo}/**/*.spec.ts'
+	@$(NODE) --test --test-concurrency=2 'spec/{scenarios,demo,robustness}/**/*.spec.ts'
 
 # Exit code 3 of assets.ts: no binaries and no Go. With CI=true that is 1.
 spec-cluster: $(BUNDLE) ## the embedded Kubernetes API and the whole program against a real one (builds it once)
@@ -50,6 +50,9 @@ spec-cluster: $(BUNDLE) ## the embedded Kubernetes API and the whole program aga
 spec-chart: $(BUNDLE) ## the chart: rendered by Helm, applied to the real API server, and run as installed (builds Helm once)
 	@for asset in helm assets; do $(NODE) spec/support/$$asset.ts >&2; case $$? in 0|3) ;; *) exit 1 ;; esac; done
 	@$(NODE) --test --test-concurrency=1 'spec/chart/**/*.spec.ts'
+
+robustness: $(MODULES) ## all of the fault matrix: each fault in each call, half an hour or less
+	@$(NODE) spec/robustness/robustness.ts
 
 bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
 	@$(NODE) spec/support/assets.ts

@@ -100,6 +100,7 @@ export const createFakeKubernetes = (options: FakeKubernetesOptions = {}): FakeK
     if (!ended) streams.add(started);
     if (fault?.kind === 'half-open') started.freeze();
     if (fault?.kind === 'partial-line') started.breakNextLine();
+    if (fault?.kind === 'duplicate') started.repeat();
     return started.stop;
   };
 
@@ -118,6 +119,7 @@ export const createFakeKubernetes = (options: FakeKubernetesOptions = {}): FakeK
     const fault = faults.take(request, verb, user);
     if (fault?.kind === 'hang') return () => {};
     if (fault?.kind === 'status') refuse(answer, fault);
+    else if (fault?.kind === 'answer') reply(answer, { status: 200, body: fault.body });
     else if (fault?.kind === 'reset' && fault.after !== true) answer.reset();
     else if (fault?.kind === 'delay') {
       let cancel = (): void => clearTimeout(timer);

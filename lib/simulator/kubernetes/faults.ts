@@ -9,6 +9,8 @@ import type { Verb } from './route.ts';
  * - `delay`: answer `ms` later.
  * - `half-open`: a watch starts, then nothing comes any more and nobody closes.
  * - `partial-line`: a watch ends in the middle of its next line.
+ * - `duplicate`: each line of a watch comes twice, after the one before it once more.
+ * - `answer`: 200 with this body, as from a proxy that is no API server.
  */
 export type Fault =
   | { readonly kind: 'status'; readonly code: number; readonly message?: string; readonly retryAfter?: number }
@@ -16,7 +18,9 @@ export type Fault =
   | { readonly kind: 'reset'; readonly after?: boolean }
   | { readonly kind: 'delay'; readonly ms: number }
   | { readonly kind: 'half-open' }
-  | { readonly kind: 'partial-line' };
+  | { readonly kind: 'partial-line' }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'answer'; readonly body: string };
 
 /** Which requests a fault meets; what is left out matches everything. */
 export interface FaultMatch {

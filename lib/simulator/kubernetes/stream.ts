@@ -21,6 +21,8 @@ export interface WatchStream {
   freeze(): void;
   /** Sends half of the next line, then ends. */
   breakNextLine(): void;
+  /** Sends each line twice from now on, after the one before it once more. */
+  repeat(): void;
   /** The client went away. */
   stop(): void;
 }
@@ -54,6 +56,7 @@ export const streamWatch = (
   let state: 'starting' | 'open' | 'frozen' | 'breaking' | 'closed' = 'starting';
   let watch: Watch | undefined;
   let endsAtStart = false;
+  let [repeats, previous] = [false, ''];
 
   const close = (): boolean => {
     if (state === 'closed') return false;
@@ -68,7 +71,11 @@ export const streamWatch = (
   };
   const onLine = (line: string): void => {
     if (state === 'starting') held.push(line);
-    if (state === 'open') answer.write(line);
+    if (state === 'open') {
+      answer.write(line);
+      if (repeats) answer.write(previous + line);
+      previous = line;
+    }
     if (state !== 'breaking') return;
     answer.write(line.slice(0, Math.floor(line.length / 2)));
     end();
@@ -103,6 +110,9 @@ export const streamWatch = (
     },
     breakNextLine: () => {
       if (state === 'open') state = 'breaking';
+    },
+    repeat: () => {
+      repeats = true;
     },
     stop: () => void close(),
   };
