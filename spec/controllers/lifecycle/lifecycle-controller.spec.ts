@@ -101,7 +101,7 @@ describe('the lifecycle controller', () => {
     const o = { priority: 'refresh', signal: new AbortController().signal } as const;
     await time.until(state.read(Date.now(), o));
     state.servers = [server(2)];
-    await time.advance(4 * second, 100);
+    await time.advance(8 * second, 100);
     assert.ok(exists('w1'), 'the first of two answers was contradicted');
     await time.advance(16 * second, 100);
     assert.ok(!exists('w1'));
