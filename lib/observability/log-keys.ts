@@ -3,7 +3,7 @@
  * a spec asserts that no line has another key: operators observe the system by these names.
  */
 export const logKeys = {
-  controller: 'controller that acts: node, route',
+  controller: 'controller that acts: node, lifecycle, route or loadBalancer',
   reconcileID: 'id of one run of one key; ties the lines of a run together',
   reason: 'why the run or the change was made',
   attempt: 'how many runs of this key failed in a row before this one',

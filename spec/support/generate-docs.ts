@@ -5,6 +5,7 @@ import { annotationPrefix, ignoredAnnotations } from '../../lib/controllers/load
 import { renderReference } from '../../lib/settings/reference.ts';
 import { renderChartReadme, renderValuesSchema } from './chart-docs.ts';
 import { annotationReference } from './docs-annotations.ts';
+import { logExamples, logLinesReference } from './docs-logs.ts';
 import { logKeysReference, metricsReference } from './docs-observability.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -17,7 +18,21 @@ set by \`HCLOUD_LOG_LEVEL\`; the signal SIGUSR2 switches a running process to \`
 
 Each line starts with \`ts\`, \`level\` and \`msg\`, then come some of the other keys. Secrets are in no line.
 
+## Keys
+
 ${logKeysReference()}
+
+## Lines
+
+Lines of a run also have \`controller\`, \`reconcileID\` and \`reason\`, and \`attempt\` after a failure; not every line has all of its keys.
+
+${logLinesReference()}
+
+## Examples
+
+Of each line at \`info\`, with made-up values.
+
+${logExamples()}
 `;
 
 const renderMetrics = (): string => `# Metrics
