@@ -16,7 +16,7 @@ export interface LogCall {
 
 const root = join(import.meta.dirname, '..', '..', 'lib');
 const levels = ['error', 'warn', 'info', 'debug'];
-const call = /((?:[\w.]*\b)?log(?:ger)?)(?:\.(error|warn|info|debug)|\[(\w+)\])\(/g;
+const call = /((?:[\w.]*\b)?log(?:ger)?)(?:\.(error|warn|info|debug)|\[([^\n]*?)\])\(/g;
 /** Messages end up in calls of a variable from here, too. */
 const messageFields = /\bmsg: '((?:[^'\\]|\\.)*)'(?:, fields: (\{[^\n]*?\}))?/g;
 
@@ -41,13 +41,15 @@ function callsIn(file: string, sources: ReadonlyMap<string, string>): LogCall[] 
   };
   const lineAt = (index: number): number => source.slice(0, index).split('\n').length;
   const calls = [...source.matchAll(call)].map((match): LogCall => {
-    const [whole, logger = '', level, variable] = match;
+    const [whole, logger = '', level, choice = ''] = match;
     const [message = '', fields = ''] = argumentsAt(source, match.index + whole.length - 1);
     return {
       file,
       line: lineAt(match.index),
       levels:
-        level === undefined ? textsIn(resolve(variable ?? '') ?? '').filter(one => levels.includes(one)) : [level],
+        level === undefined
+          ? textsIn((/^\w+$/.test(choice) ? resolve(choice) : undefined) ?? choice).filter(one => levels.includes(one))
+          : [level],
       messages: messagesIn(message, resolve),
       keys: [...new Set([...contextOf(logger, resolve), ...keysOf(fields, resolve)])],
       controller: controllerOf(file, logger),
