@@ -74,10 +74,12 @@ manifests: $(MODULES) ## write the plain manifests anew, with Helm
 bundle: $(BUNDLE) ## one file that runs with Node.js alone
 
 # A CommonJS body in an ES module: `import` of Node's own modules reads all their exports, which costs up to 8 MiB each.
+# `esbuildDetection` is how undici's bundle for Node.js leaves out its second HTTP parser.
 $(BUNDLE): $(SOURCES) $(MODULES)
 	@$(BIN)/esbuild lib/main.ts --bundle --platform=node --format=cjs --target=node24 --minify --keep-names \
 	  --legal-comments=none --log-level=warning --outfile=$@.tmp \
-	  --alias:rxjs=./node_modules/rxjs/dist/esm/index.js \
+	  --alias:rxjs=./node_modules/rxjs/dist/esm/index.js --alias:node:http2=./lib/hetzner/no-http2.ts \
+	  --define:esbuildDetection=true \
 	  --define:process.env.NODE_ENV='"production"' --define:import.meta.url=__url \
 	  --define:HCLOUD_REACTIVE_CONTROLLER_VERSION='"$(VERSION)"' \
 	  --banner:js="const __url=import.meta.url,require=process.getBuiltinModule('module').createRequire(__url),module={exports:{}};"

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fatal, openAccess, secretsOf } from './access.ts';
@@ -58,7 +59,7 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   });
   const health = createHealth();
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
-  const identity = `${hostname()}_${crypto.randomUUID()}`;
+  const identity = `${hostname()}_${randomUUID()}`;
   const app = createApp({ settings, client, hetzner, ...others, clock, logger, metrics, health, identity });
 
   const exitCode = await new Promise<number>(resolve => {
