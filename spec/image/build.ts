@@ -10,7 +10,7 @@ import { imageOf, layoutOf } from './oci.ts';
 import { makeRoot } from './root.ts';
 import { hasProgram, run, Unavailable } from './run.ts';
 import { sbomOf } from './sbom.ts';
-import { canMount, fillCompileCache, runController, runIn } from './start.ts';
+import { canMount, fillCompileCache, runAsPeer, runController, runIn } from './start.ts';
 import type { TarEntry } from './tar.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -67,11 +67,15 @@ async function start(root: string, version: string): Promise<void> {
   if (answer.code !== 0 || !answer.output.includes(`hcloud-reactive-controller ${version} (Node.js `))
     throw new Error(`version: ${answer.code} ${answer.output}`);
   if (!/accepted/.test(answer.output)) throw new Error(`The compile cache is of no use: ${answer.output}`);
+  const asPeer = await runAsPeer(root, ['version']);
+  if (asPeer.code !== 0) throw new Error(`version by /${paths.command}: ${asPeer.code} ${asPeer.output}`);
   const { code, output: log } = await runController(root);
   if (code !== 0 || !log.includes('"msg":"Created route"'))
     throw new Error(`The controller ended with ${code}\n${log}`);
   const how = (await canMount) ? 'on a read-only root' : 'in a chroot (mounting is not allowed here, so not read-only)';
-  say(`started ${how} as ${uid} by /${paths.command}: version, and a node initialised and routed`);
+  say(
+    `started ${how} as ${uid}, by its entrypoint and by /${paths.command}: version, and a node initialised and routed`,
+  );
 }
 
 const git = (...args: string[]): Promise<string> =>

@@ -44,29 +44,40 @@ export const paths = {
   node: 'usr/bin/node',
   program: 'usr/lib/hcloud-reactive-controller/hcloud-reactive-controller.mjs',
   compileCache: 'usr/lib/hcloud-reactive-controller/compile-cache',
+  v8Flags: 'usr/lib/hcloud-reactive-controller/v8-flags.cjs',
   command: 'bin/hcloud-cloud-controller-manager',
   certificates: 'etc/ssl/certs/ca-certificates.crt',
   licences: 'usr/share/doc',
 } as const;
 
-/** The kernel starts the program by this line, so neither a shell nor a wrapper is needed. */
+/** The kernel starts the program by this line where a manifest names the peer's command; neither a shell nor a wrapper is needed. */
 export const shebang = `#!/${paths.node}\n`;
+
+/**
+ * For the peer's command, which carries no flags: those of V8 are not allowed in NODE_OPTIONS, so a file that is loaded ahead
+ * of the program sets them. It is too late for 2 MiB of what they bring, hence the entrypoint of its own.
+ */
+const isOption = (flag: string): boolean => process.allowedNodeEnvironmentFlags.has(flag.replace(/=.*/, ''));
+const v8Flags = runtimeFlags.filter(flag => !isOption(flag));
 
 export const environment: Readonly<Record<string, string>> = {
   PATH: '/usr/bin:/bin',
-  NODE_OPTIONS: runtimeFlags.join(' '),
+  NODE_OPTIONS: [...runtimeFlags.filter(isOption), `--require=/${paths.v8Flags}`].join(' '),
   NODE_COMPILE_CACHE: `/${paths.compileCache}`,
   ...runtimeEnvironment,
 };
 
-export const entrypoint: readonly string[] = [`/${paths.command}`];
+export const entrypoint: readonly string[] = [`/${paths.node}`, ...runtimeFlags, `/${paths.program}`];
+/** The peer's, which manifests may name. */
+export const command: readonly string[] = [`/${paths.command}`];
 export const user = `${uid}:${uid}`;
 
-/** Small files that name the user and the order of name resolution. */
+/** Small files that name the user, the order of name resolution and the flags of V8. */
 export const configuration: Readonly<Record<string, string>> = {
   'etc/passwd': `root:x:0:0:root:/:/sbin/nologin\nnonroot:x:${uid}:${uid}:nonroot:/:/sbin/nologin\n`,
   'etc/group': `root:x:0:\nnonroot:x:${uid}:\n`,
   'etc/nsswitch.conf': 'hosts: files dns\n',
+  [paths.v8Flags]: `for (const flag of ${JSON.stringify(v8Flags)}) require('node:v8').setFlagsFromString(flag);\n`,
 };
 
 export const repository = join(import.meta.dirname, '..', '..');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { paths } from './definition.ts';
+import { entrypoint, paths } from './definition.ts';
 import { imageOf, layoutOf } from './oci.ts';
 import type { TarEntry } from './tar.ts';
 
@@ -65,7 +65,7 @@ describe('an OCI image layout', () => {
       const names = layers.map(layer => execFileSync('tar', ['-tf', '-'], { input: layer, encoding: 'utf8' }).trim());
       assert.deepEqual(names, ['etc/passwd', paths.node, paths.program]);
       assert.equal(config.config.User, '65532:65532');
-      assert.deepEqual(config.config.Entrypoint, ['/bin/hcloud-cloud-controller-manager']);
+      assert.deepEqual(config.config.Entrypoint, entrypoint);
     }
   });
 });

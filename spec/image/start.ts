@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { runtimeFlags } from '../../lib/runtime-flags.ts';
 import { joinNode } from '../../lib/simulator/demo/kubelet.ts';
 import { createFakeHetzner } from '../../lib/simulator/hetzner/fake.ts';
 import { listenHetzner } from '../../lib/simulator/hetzner/listen.ts';
 import { createFakeKubernetes } from '../../lib/simulator/kubernetes/fake.ts';
 import { listenKubernetes } from '../../lib/simulator/kubernetes/listen.ts';
-import { entrypoint, environment, paths, uid, user } from './definition.ts';
+import { command, entrypoint, environment, paths, uid, user } from './definition.ts';
 import { run } from './run.ts';
 
 /** In a mount namespace of its own the root is bound read-only over itself; /proc is a runtime's work. */
@@ -59,6 +58,10 @@ export const runIn = async (
   env?: Readonly<Record<string, string>>,
 ): Promise<Ended> => ended(await startIn(root, [...entrypoint, ...args], env));
 
+/** The same by the peer's command. */
+export const runAsPeer = async (root: string, args: readonly string[]): Promise<Ended> =>
+  ended(await startIn(root, [...command, ...args]));
+
 /**
  * Fills the compile cache as the user who will read it, for his number is part of its name. `--predictable` makes V8
  * compile in one order without changing what the cache is good for.
@@ -68,17 +71,18 @@ export async function fillCompileCache(root: string): Promise<string> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory);
   chownSync(directory, uid, uid);
-  const command = [`/${paths.node}`, '--predictable', ...runtimeFlags, `/${paths.program}`, '--help'];
-  const { NODE_OPTIONS: _, ...env } = environment;
-  const child = spawn('chroot', [`--userspec=${user}`, root, ...command], {
-    env: { ...env, PATH: hostPath },
+  const [node = '', ...flagsAndProgram] = entrypoint;
+  const child = spawn('chroot', [`--userspec=${user}`, root, node, '--predictable', ...flagsAndProgram, '--help'], {
+    env: { ...environment, PATH: hostPath },
   });
   const { code, output } = await ended(child);
   if (code !== 0) throw new Error(`The program does not start in its image: ${code} ${output}`);
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(file => file.isFile());
-  const [file] = files;
-  if (file === undefined || files.length > 1) throw new Error(`The compile cache holds ${files.length} files`);
-  return readFileSync(join(file.parentPath, file.name)).toString('base64');
+  if (files.length === 0) throw new Error('The compile cache holds nothing');
+  const contents = files.map(
+    ({ parentPath, name }) => `${name} ${readFileSync(join(parentPath, name)).toString('base64')}`,
+  );
+  return contents.sort().join('\n');
 }
 
 /** Runs the controller of the image between simulated Hetzner and Kubernetes until a node is routed, then stops it. */
