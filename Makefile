@@ -6,6 +6,8 @@ NODE    := $(BIN)/node
 BUNDLE  := dist/hcloud-reactive-controller.mjs
 VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
 SOURCES := $(shell find lib -name '*.ts') package.json
+# Scenarios that start the program against a cluster; the others run in virtual time, where a real API server can't follow.
+ON_CLUSTER = $(shell grep -l 'scenarios()' spec/scenarios/*.spec.ts)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart robustness bench bundle image image-root docs manifests clean
@@ -44,7 +46,7 @@ spec-cluster: $(BUNDLE) ## the embedded Kubernetes API and the whole program aga
 	case $$found in 0|3) ;; *) exit 1 ;; esac; \
 	$(NODE) --test --test-concurrency=1 'spec/cluster/**/*.spec.ts' || exit 1; \
 	if [ $$found = 3 ]; then $(NODE) spec/support/assets.ts || true; exit 0; fi; \
-	CLUSTER=real $(NODE) --test --test-concurrency=2 'spec/scenarios/**/*.spec.ts'
+	CLUSTER=real $(NODE) --test --test-concurrency=2 $(ON_CLUSTER)
 
 # The API server was built by spec-cluster, unless this target is called alone.
 spec-chart: $(BUNDLE) ## the chart: rendered by Helm, applied to the real API server, and run as installed (builds Helm once)
