@@ -1,9 +1,13 @@
 import { classOf, HetznerError } from '../../hetzner/errors.ts';
+import { exponentialBackoff } from '../../streams/backoff.ts';
 import type { Clock } from '../../streams/clock.ts';
 import { codeOf, type Failure } from './apply.ts';
 
-/** ms after which an address may be asked for again: what is refused for good today may be free tomorrow. */
-const remembered = 3_600_000;
+/**
+ * ms after which an address may be asked for again: what is refused for good today may be free tomorrow. Each try costs
+ * the private targets for a moment, so it is twice as long after each.
+ */
+const remembered = exponentialBackoff({ initial: 3_600_000, max: 24 * 3_600_000, jitter: 'none' });
 
 /**
  * What Hetzner refused for good, by the uid of the Service, so that it is not asked for again and again: moving to
@@ -20,7 +24,7 @@ export interface Refusals {
 }
 
 export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
-  const addresses = new Map<string, { readonly ip: string; readonly until: number }>();
+  const addresses = new Map<string, { readonly ip: string; readonly tries: number; readonly until: number }>();
   const creations = new Set<string>();
   return {
     refusedIP: uid => {
@@ -31,8 +35,10 @@ export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
     learn(uid, failures) {
       for (const { change, err } of failures) {
         const isMove = change.kind === 'attach' || change.kind === 'reattach';
-        if (isMove && change.ip !== undefined && isForGood(err))
-          addresses.set(uid, { ip: change.ip, until: clock.monotonic() + remembered });
+        if (!isMove || change.ip === undefined || !isForGood(err)) continue;
+        const before = addresses.get(uid);
+        const tries = before?.ip === change.ip ? before.tries + 1 : 0;
+        addresses.set(uid, { ip: change.ip, tries, until: clock.monotonic() + remembered(tries) });
       }
     },
     learnCreation(uid, err) {
