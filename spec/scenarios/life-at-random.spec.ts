@@ -86,16 +86,33 @@ it(`never deletes a node whose machine exists, and in the end each whose machine
       : hetzner.servers.get(Number(id))?.status === 'off';
   };
 
+  let controller: VirtualController = v.start({ env });
+  const started = [controller];
+
+  /** A node that was tied to its server since the last look says so only in the log. */
+  const asDeleted = (node: KubeObject): KubeObject => {
+    if (providerIDOf(node) !== '') return node;
+    const said = started
+      .flatMap(one => one.lines())
+      .findLast(({ msg, node: of }) => msg === 'Deleted node' && of === node.metadata.name);
+    return { ...node, spec: { ...node.spec, providerID: said?.providerID ?? '' } };
+  };
+
   let before = new Map<string, KubeObject>();
   let deletions = 0;
   /** Looks for nodes that went since the last look: it was the controller, and their machines have not changed since. */
   const check = (): void => {
     const present = new Map(nodes().map(node => [node.metadata.uid, node]));
-    for (const [uid, node] of before) {
+    for (const [uid, known] of before) {
       if (present.has(uid)) continue;
       deletions += 1;
+      const node = asDeleted(known);
       note(`deleted ${node.metadata.name} ${providerIDOf(node)}`);
-      const text = `${node.metadata.name} (${providerIDOf(node)}) was deleted\n${recent.join('\n')}`;
+      const said = controller
+        .lines()
+        .filter(line => line.node === node.metadata.name || line.key === node.metadata.name);
+      const story = [...recent, ...said.slice(-20).map(line => JSON.stringify(line))].join('\n');
+      const text = `${node.metadata.name} (${providerIDOf(node)}) was deleted\n${story}`;
       assert.ok(isOurs(node), `foreign node ${text}`);
       assert.ok(!hasMachine(node), `its machine exists: ${text}`);
       assert.ok(providerIDOf(node) !== '' || taintsOf(node).includes(UNINITIALIZED), `nobody knows it: ${text}`);
@@ -103,8 +120,6 @@ it(`never deletes a node whose machine exists, and in the end each whose machine
     before = present;
   };
 
-  let controller: VirtualController = v.start({ env });
-  const started = [controller];
   const restart = async (how: 'kill' | 'stop'): Promise<void> => {
     await controller[how]();
     controller = v.start({ env });

@@ -54,6 +54,8 @@ export interface NodeControllerDeps {
 
 /** A node whose problem stays is spoken of again after this, in ms. */
 const remindAfter = 3_600_000;
+/** A node is tied to a server by its name only by a list younger than this, in ms. */
+const nameAge = 60_000;
 /** A list younger than this serves those who look for news, in ms. */
 const justNow = 5_000;
 /** Least ms between two lists made for nodes that a list from before does not know. */
@@ -126,11 +128,13 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   /**
    * Instant of the oldest list that may be used. Joining nodes share lists: a server is there well before its kubelet.
    * Only where the name was another Node's before, the list must be newer than the Node (the server may be new, too).
+   * Where a node had to wait for long (for Robot, for the API server), its name may have gone on to another server.
    */
   const neededBy = (node: KubeNode): number => {
     if (!isUninitialized(node) && node.providerID !== '') return 0;
     const observedAt = nodes.observedAt(node.name) ?? clock.monotonic();
-    return predecessors.has(node) ? observedAt : observedAt - deps.maxAge;
+    const since = predecessors.has(node) ? observedAt : observedAt - deps.maxAge;
+    return node.providerID === '' ? Math.max(since, clock.monotonic() - nameAge) : since;
   };
 
   async function apply(node: KubeNode, machine: Machine | undefined, plan: NodePlan, run: Reconcile): Promise<Outcome> {

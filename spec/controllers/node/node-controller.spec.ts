@@ -112,6 +112,21 @@ describe('the node controller', () => {
     assert.equal(api.writes.length, 2);
   });
 
+  it('ties a node that had to wait for long to the server that has its name by then (BUG-008)', async t => {
+    const { time, api, state, get, lists } = await lead(t, { servers: [server(1)] });
+    api.state.before = ({ method }) => {
+      if (method === 'PATCH') throw new KubeError({ status: 500, reason: 'InternalError', message: 'not now' });
+    };
+    api.add(joiningNode('w1'));
+    await time.advance(30_000, 100);
+    state.servers = [server(2, { name: 'w1' })];
+    await time.advance(60_000, 100);
+    api.state.before = () => {};
+    await time.advance(120_000, 100);
+    assert.equal(get('w1').providerID, 'hcloud://2');
+    assert.ok(lists().length <= 3, `lists at ${lists().join()}`);
+  });
+
   it('makes one list for all that join within 10 s', async t => {
     const servers = Array.from({ length: 60 }, (_, i) => server(i + 1));
     const { time, api, get, lists } = await lead(t, { servers });
