@@ -86,6 +86,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     settings: settings.loadBalancers,
     rules: settings.loadBalancers,
     networkID,
+    allNetworks: hetzner.networks,
     robotEnabled: settings.robot.enabled,
     api: hetzner.loadBalancers,
     snapshot: hetzner.loadBalancerSnapshot,

@@ -1,5 +1,6 @@
 import { createInstances, type InstanceLists, type Instances, locate } from '../controllers/instances.ts';
 import { isReady } from '../controllers/lifecycle/plan.ts';
+import { networkNameOf } from '../controllers/load-balancer/network-choice.ts';
 import { needsCleanup, wantsLoadBalancer } from '../controllers/load-balancer/ownership.ts';
 import type { ChosenNetworks } from '../controllers/networks.ts';
 import { contactOnce } from '../first-contact.ts';
@@ -36,6 +37,8 @@ export interface Observed {
   readonly network: Network | undefined;
   /** Where nodes live in several networks. */
   readonly networks: ChosenNetworks<Network> | undefined;
+  /** All of the project, read where a load balancer names one. */
+  readonly allNetworks: readonly Network[];
   readonly loadBalancers: readonly LoadBalancer[];
   readonly certificates: readonly Certificate[];
   readonly types: readonly LoadBalancerType[];
@@ -58,11 +61,13 @@ export async function observe(settings: Settings, readers: Readers, signal: Abor
   const lists = await instances.readAll(startedAt, o);
   const balanced = services.some(service => wantsLoadBalancer(service, rules) || needsCleanup(service, rules));
   const { loadBalancers } = hetzner;
-  const [off, balancers, certificates, types] = await Promise.all([
+  const namesNetwork = services.some(service => networkNameOf(service, rules) !== undefined);
+  const [off, balancers, certificates, types, all] = await Promise.all([
     switchedOff(nodes, lists, instances, o),
     balanced ? loadBalancers.list(o) : [],
     balanced ? loadBalancers.listCertificates(o) : [],
     balanced ? loadBalancers.listTypes(o) : [],
+    balanced && namesNetwork ? hetzner.networks.notBefore(startedAt, o) : undefined,
   ]);
   return {
     nodes,
@@ -72,6 +77,7 @@ export async function observe(settings: Settings, readers: Readers, signal: Abor
     robotInUse: robot !== undefined,
     network: network?.value,
     networks,
+    allNetworks: all?.networks ?? [],
     loadBalancers: balancers,
     certificates,
     types,

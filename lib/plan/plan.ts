@@ -51,6 +51,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
         ...observed,
         nodes,
         otherNodes: others,
+        networks,
         settings: settings.loadBalancers,
         networkID: network?.id,
         robotEnabled: settings.robot.enabled,

@@ -78,6 +78,7 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
       disableIPv6: values.disableIPv6,
       usesProxyProtocol: values.usesProxyProtocol,
       privateSubnetIPRange: values.privateSubnetIPRange,
+      network: values.loadBalancerNetwork,
       healthCheckInterval: values.healthCheckInterval,
       healthCheckTimeout: values.healthCheckTimeout,
       healthCheckRetries: values.healthCheckRetries,

@@ -31,6 +31,13 @@ export const networkVariables = {
     'Hetzner Cloud',
     'Instead of HCLOUD_WORKER_NETWORK_REGEX: what the names of further networks begin with.',
   ),
+  loadBalancerNetwork: variable(
+    'HCLOUD_LOAD_BALANCER_NETWORK',
+    text,
+    undefined,
+    'load balancer',
+    'Name or id of the network load balancers are attached to, if it is not HCLOUD_NETWORK; load balancers in another one move.',
+  ),
   networkDisableAttachedCheck: variable(
     'HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK',
     boolean,

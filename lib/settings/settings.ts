@@ -63,6 +63,8 @@ export interface Settings {
     readonly disableIPv6: boolean;
     readonly usesProxyProtocol: boolean | undefined;
     readonly privateSubnetIPRange: string | undefined;
+    /** Name or id of the network of load balancers. */
+    readonly network: string | undefined;
     readonly healthCheckInterval: number | undefined;
     readonly healthCheckTimeout: number | undefined;
     readonly healthCheckRetries: number | undefined;

@@ -75,6 +75,12 @@ const annotationRows: Record<AnnotationName, Row> = {
     pick: ({ balancer }) => targetsOf(balancer),
     expected: ['101 private', '102 private'],
   },
+  network: {
+    values: { network: 'edge' },
+    before: v => v.hetzner.networks.create({ id: 77, name: 'edge', ipRange: '10.9.0.0/16', subnets: ['10.9.0.0/16'] }),
+    pick: ({ balancer }) => balancer.privateNets.map(net => net.network),
+    expected: [77],
+  },
   'private-ipv4': {
     values: { 'private-ipv4': '10.0.7.7' },
     pick: ({ balancer }) => balancer.privateNets.map(net => net.ip),

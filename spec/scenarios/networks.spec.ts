@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createNode } from '../support/nodes.ts';
 import { isInitialised, networkUnavailable } from '../support/scenario.ts';
+import { createService, servicePath } from '../support/services.ts';
 import { type VirtualApp, virtualApp } from '../support/virtual-app.ts';
 
 const SECOND = 1_000;
@@ -244,4 +245,70 @@ it('needs no second network: with one that is named for the control planes all i
   v.start({ env: { HCLOUD_NETWORK: undefined, HCLOUD_CONTROL_PLANE_NETWORK: 'k8s' } });
   await v.untilRouted(1);
   assert.deepEqual(v.spent(), { all: 4, polls: 1, writes: 1 });
+});
+
+it('attaches load balancers to the network that is named, makes targets of the nodes in it alone, and moves them', async t => {
+  const v = virtualApp(t);
+  const { first, second, members } = cluster(v, 2);
+  for (const one of members) {
+    addMember(v, one);
+    await joinMember(v, one);
+  }
+  v.start({
+    env: {
+      ...env,
+      HCLOUD_LOAD_BALANCERS_LOCATION: 'fsn1',
+      HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: 'true',
+      HCLOUD_LOAD_BALANCER_NETWORK: 'workers-1',
+    },
+  });
+  const annotation = 'load-balancer.hetzner.cloud/network';
+  await createService(v, { name: 'usual' });
+  await createService(v, { name: 'named', annotations: { [annotation]: String(second) } });
+  await createService(v, { name: 'wrong', annotations: { [annotation]: 'nowhere' } });
+  const uids = new Map<string, string>();
+  for (const name of ['usual', 'named']) {
+    const service = await v.client.must('GET', servicePath(name));
+    uids.set(name, service.metadata.uid as string);
+  }
+  const seen = (name: string): string => {
+    const all = v.hetzner.loadBalancers.list();
+    const found = all.find(({ labels }) => labels['hcloud-ccm/service-uid'] === uids.get(name));
+    const targets = (found?.targets ?? []).flatMap(one => (one.type === 'server' ? [one.serverID] : []));
+    const names = targets.map(id => v.hetzner.servers.get(id)?.name).sort();
+    return `${found?.privateNets.map(({ network }) => network).join()}: ${names.join()}`;
+  };
+  await v.until(
+    'both are complete',
+    () => seen('usual') === `${first}: w4,w5` && seen('named') === `${second}: w6,w7`,
+    10 * MINUTE,
+  );
+  await v.advance(10 * MINUTE);
+  assert.equal(v.hetzner.loadBalancers.list().length, 2, 'nothing is made while nobody knows the network');
+  const told = v.eventsOf('wrong').map(({ message }) => message as string);
+  assert.match(told.join(), /there is no network with the name or id "nowhere"/);
+  for (const { i } of members)
+    assert.deepEqual(
+      v.eventsOf(`w${i}`).filter(({ type }) => type === 'Warning'),
+      [],
+    );
+  const summary = v.eventsOf('usual').filter(({ reason }) => reason === 'SyncLoadBalancerFailed');
+  assert.equal(summary.length, 1, JSON.stringify(summary));
+
+  const patch = { metadata: { annotations: { [annotation]: 'workers-1' } } };
+  await v.client.must('PATCH', servicePath('named'), patch, 'application/merge-patch+json');
+  await v.until('it has moved', () => seen('named') === `${first}: w4,w5`, 10 * MINUTE);
+  const settled = v.now();
+  await v.advance(25 * HOUR);
+  assert.equal(v.spent(settled).writes, 0);
+
+  // A network that can't be had is tried once, for each try costs the private targets a moment.
+  v.hetzner.networks.create({ name: 'bare', ipRange: '10.9.0.0/16' });
+  const detachments = (): number =>
+    v.hetzner.requests.filter(({ path }) => path.endsWith('/detach_from_network')).length;
+  const before = detachments();
+  const other = { metadata: { annotations: { [annotation]: 'bare' } } };
+  await v.client.must('PATCH', servicePath('named'), other, 'application/merge-patch+json');
+  await v.advance(30 * MINUTE);
+  assert.deepEqual([seen('named'), detachments() - before], [`${first}: w4,w5`, 1]);
 });

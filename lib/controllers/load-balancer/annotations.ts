@@ -102,6 +102,12 @@ export const annotations = {
     'Reaches targets through the private network; needs HCLOUD_NETWORK.',
     'HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP',
   ),
+  network: define(
+    'text',
+    text,
+    'Name or id of the private network the load balancer is attached to; only nodes in it can be private targets. Another one moves it, for a moment without private targets.',
+    'HCLOUD_LOAD_BALANCER_NETWORK',
+  ),
   'private-ipv4': define(
     'IPv4 address',
     ipv4,

@@ -7,7 +7,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Pipeline } from '../route/pipeline.ts';
 import { callOf, changeMessages, detachCall, subjectOf } from './calls.ts';
 import { essentialsOf } from './essentials.ts';
-import { withChange } from './model.ts';
+import { leftNetwork, withChange } from './model.ts';
 import type { LoadBalancerChange, LoadBalancerPlan } from './plan.ts';
 
 export interface Failure {
@@ -69,16 +69,17 @@ export async function applyPlan(
   };
 
   const perform = async (change: LoadBalancerChange): Promise<void> => {
-    if (change.kind === 'reattach') {
-      const { network, ip, previousIP } = change;
-      const attach = (address: string) => ({ kind: 'attach', network, ip: address, subnet: undefined }) as const;
-      await pipeline.run([detachCall(id, network, api)], signal);
-      become(withoutNetwork(present, network));
+    if (change.kind === 'reattach' || change.kind === 'changeNetwork') {
+      const attach = (network: number, ip: string | undefined, subnet?: string) =>
+        ({ kind: 'attach', network, ip, subnet }) as const;
+      const left = leftNetwork(change);
+      await pipeline.run([detachCall(id, left, api)], signal);
+      become(withoutNetwork(present, left));
       try {
-        await run(attach(ip));
+        await run(attach(change.network, change.ip, change.kind === 'changeNetwork' ? change.subnet : undefined));
       } catch (err) {
         signal.throwIfAborted();
-        await putBack(attach(previousIP));
+        await putBack(attach(left, change.kind === 'reattach' ? change.previousIP : change.previous.ip));
         throw err;
       }
     } else if (change.kind === 'flipTarget') {

@@ -5,7 +5,7 @@ import type { Step } from '../route/pipeline.ts';
 import type { LoadBalancerChange } from './plan.ts';
 
 /** Changes that are one call. */
-export type SimpleChange = Exclude<LoadBalancerChange, { kind: 'reattach' | 'flipTarget' }>;
+export type SimpleChange = Exclude<LoadBalancerChange, { kind: 'reattach' | 'changeNetwork' | 'flipTarget' }>;
 
 const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
 
@@ -56,6 +56,7 @@ export const changeMessages = {
   changeType: 'Changed type of load balancer',
   attach: 'Attached load balancer to network',
   reattach: 'Moved load balancer to another private address',
+  changeNetwork: 'Moved load balancer to another network',
   enablePublicInterface: 'Enabled public interface of load balancer',
   disablePublicInterface: 'Disabled public interface of load balancer',
   addService: 'Added listener',
@@ -81,6 +82,7 @@ export function subjectOf(change: LoadBalancerChange): string {
       return change.type.name;
     case 'attach':
     case 'reattach':
+    case 'changeNetwork':
       return `network ${change.network}${change.ip === undefined ? '' : ` as ${change.ip}`}`;
     case 'enablePublicInterface':
     case 'disablePublicInterface':

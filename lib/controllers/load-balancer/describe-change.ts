@@ -11,6 +11,7 @@ const actions = {
   changeType: 'change type',
   attach: 'attach to network',
   reattach: 'move to another private address',
+  changeNetwork: 'move to another network',
   enablePublicInterface: 'enable public interface',
   disablePublicInterface: 'disable public interface',
   addService: 'add listener',
@@ -45,6 +46,8 @@ function whyOf(present: LoadBalancer, change: LoadBalancerChange): string {
       return 'HCLOUD_NETWORK is set, and the load balancer is in no network';
     case 'reattach':
       return `the private-ipv4 annotation says so; it has ${change.previousIP}`;
+    case 'changeNetwork':
+      return `the network annotation or HCLOUD_LOAD_BALANCER_NETWORK names it; it is in network ${change.previous.network}`;
     case 'enablePublicInterface':
     case 'disablePublicInterface':
       return 'the Service or the settings say so';

@@ -28,6 +28,8 @@ export interface Attachment {
   readonly ip: string | undefined;
   /** Only heeded when attaching. */
   readonly subnet: string | undefined;
+  /** A network to leave for it: a load balancer can be in one only. */
+  readonly from?: { readonly network: number; readonly ip: string };
 }
 
 /** Type of a load balancer nobody chose one for. */

@@ -4,6 +4,7 @@ import { classOf } from '../../hetzner/errors.ts';
 import type { LoadBalancerSnapshot, LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
+import type { Networks } from '../../hetzner/networks.ts';
 import type { CallOptions } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -19,6 +20,7 @@ import { done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Instances } from '../instances.ts';
+import type { NodeNetworks } from '../networks.ts';
 import { createPipeline, type Pipeline } from '../route/pipeline.ts';
 import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
@@ -28,6 +30,7 @@ import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
 import { choose, idNotices } from './identity.ts';
+import { heldWithout, type NetworkChoice } from './network-choice.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { planLoadBalancer } from './plan.ts';
@@ -54,6 +57,10 @@ export interface LoadBalancerControllerDeps {
   readonly settings: Settings['loadBalancers'];
   readonly rules: ClassRules;
   readonly networkID: number | undefined;
+  /** All of the project, for load balancers whose network is named. */
+  readonly allNetworks?: Networks;
+  /** Where the cluster has several networks. */
+  readonly networks?: NodeNetworks | undefined;
   /** Whether Robot servers are targets; without a login to Robot only by the addresses that their nodes report. */
   readonly robotEnabled: boolean;
   /** See `createObserver`. */
@@ -73,7 +80,7 @@ const retryMaxAge = 60_000;
 
 /** Keeps a load balancer for each Service that asks for one. One key a Service, so work on one is never done twice at once. */
 export function loadBalancerController(deps: LoadBalancerControllerDeps): Observable<Run> {
-  const { services, nodes, instances, api, client, rules, networkID, clock } = deps;
+  const { services, nodes, instances, api, client, rules, clock } = deps;
   const view = createLoadBalancerView(deps.snapshot, clock);
   const ownWrites = createOwnWrites<KubeService>();
   const report = createReport({ events: deps.events, nodes });
@@ -120,7 +127,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   }
 
   async function ensure(service: KubeService, run: Reconcile): Promise<Outcome> {
-    const wanted = wantedOf(service, deps.settings, networkID);
+    const network = await observer.networkOf(service, options(run.signal));
+    const wanted = heldWithout(wantedOf(service, deps.settings, network.networkID), network);
     const tell = report.about(service);
     tell.notices(wanted.notices);
     // A retry is not content with what the run before it knew; all that retry in the same minute share one list.
@@ -136,7 +144,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     if ('kind' in held) return held;
     if (identity.kind === 'adopt') tell.adopted(identity.loadBalancer);
     const present = identity.kind === 'create' ? undefined : identity.loadBalancer;
-    return bringIntoLine(held, wanted, present, all, tell, run);
+    return bringIntoLine(held, wanted, network, present, all, tell, run);
   }
 
   const ownerOf = (uid: string): string | undefined => {
@@ -153,6 +161,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   async function bringIntoLine(
     service: KubeService,
     wanted: Wanted,
+    network: NetworkChoice,
     present: LoadBalancer | undefined,
     all: readonly LoadBalancer[],
     tell: ServiceReport,
@@ -173,13 +182,16 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       otherNodes:
         nodes === deps.allNodes ? [] : deps.allNodes.list().filter(({ name, uid }) => nodes.get(name)?.uid !== uid),
       lists,
-      networkID,
+      networkID: network.networkID,
+      networkIsNamed: network.isNamed,
+      networks: deps.networks,
       robotEnabled: deps.robotEnabled,
       robotUnknown: instances.robotEnabled && lists.robot === undefined,
       certificates,
       present,
       loadBalancers: all,
       refusedIP: refusals.refusedIP(service.uid),
+      refusedNetwork: refusals.refusedNetwork(service.uid),
     });
     tell.notices(notices);
     const known = present ?? (await create(service, wanted, desired, tell, run));

@@ -22,8 +22,9 @@ export function withChange(present: LoadBalancer, change: LoadBalancerChange): L
     case 'changeType':
       return { ...present, type: { ...unknownType, ...change.type } };
     case 'attach':
-    case 'reattach': {
-      const without = change.kind === 'reattach' ? withoutNetwork(present, change.network) : present;
+    case 'reattach':
+    case 'changeNetwork': {
+      const without = change.kind === 'attach' ? present : withoutNetwork(present, leftNetwork(change));
       const attachment = { network: change.network, ip: change.ip ?? '' };
       return { ...without, privateNets: [...without.privateNets, attachment] };
     }
@@ -54,3 +55,7 @@ const unknownType = {
   maxCertificates: undefined,
   unavailableAfter: undefined,
 };
+
+/** The network that a move leaves. */
+export const leftNetwork = (change: LoadBalancerChange & { kind: 'reattach' | 'changeNetwork' }): number =>
+  change.kind === 'reattach' ? change.network : change.previous.network;

@@ -71,7 +71,9 @@ export function nodeTargets({ config: { nodeSelector }, nodes, lists, rules }: N
     targets: results.flatMap(r => (r.kind === 'target' ? [r.target] : [])),
     kept: skipped.flatMap(({ keep }) => (keep === undefined ? [] : [keep])),
     notices: [
-      ...skipped.map(({ node, reason, problem }) => ({ ...warning(reason, `Not a target: ${problem}`), node })),
+      ...skipped
+        .filter(({ isElsewhere }) => isElsewhere !== true)
+        .map(({ node, reason, problem }) => ({ ...warning(reason, `Not a target: ${problem}`), node })),
       ...results.flatMap(r => (r.kind === 'target' && r.notice !== undefined ? [r.notice] : [])),
       ...summary(eligible.length, skipped, nodeSelector),
     ],

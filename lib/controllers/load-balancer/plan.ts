@@ -17,7 +17,20 @@ export type LoadBalancerChange =
       readonly subnet: string | undefined;
     }
   /** Moves to another address of the same network; the old one comes back when the new one can't be had. */
-  | { readonly kind: 'reattach'; readonly network: number; readonly ip: string; readonly previousIP: string }
+  | {
+      readonly kind: 'reattach';
+      readonly network: number;
+      readonly ip: string;
+      readonly previousIP: string;
+    }
+  /** Moves to another network, and back when that one can't be had. */
+  | {
+      readonly kind: 'changeNetwork';
+      readonly network: number;
+      readonly ip: string | undefined;
+      readonly subnet: string | undefined;
+      readonly previous: { readonly network: number; readonly ip: string };
+    }
   | { readonly kind: 'enablePublicInterface' | 'disablePublicInterface' }
   | { readonly kind: 'addService' | 'updateService'; readonly service: ServiceBody }
   | { readonly kind: 'deleteService'; readonly listenPort: number }
@@ -49,7 +62,7 @@ export function planLoadBalancer(
   const attachment = planAttachment(present, desired);
   // A re-attachment drops the private targets, so they are planned as if they were gone.
   const left =
-    attachment[0]?.kind === 'reattach'
+    attachment[0]?.kind === 'reattach' || attachment[0]?.kind === 'changeNetwork'
       ? present.targets.filter(target => target.type === 'ip' || !target.usePrivateIP)
       : present.targets;
   const type = planType(present, desired);
@@ -121,8 +134,10 @@ const roomOf = ({ maxServices, maxTargets }: NonNullable<DesiredLoadBalancer['ty
 /** Only the wanted network is attached, and nothing is ever detached from another one: that may be somebody else's. */
 function planAttachment({ privateNets }: LoadBalancer, { attachment }: DesiredLoadBalancer): LoadBalancerChange[] {
   if (attachment === undefined) return [];
-  const { networkID: network, ip, subnet } = attachment;
+  const { networkID: network, ip, subnet, from } = attachment;
   const present = privateNets.find(net => net.network === network);
+  if (present === undefined && from !== undefined)
+    return [{ kind: 'changeNetwork', network, ip, subnet, previous: from }];
   if (present === undefined) return [{ kind: 'attach', network, ip, subnet }];
   return ip === undefined || ip === present.ip ? [] : [{ kind: 'reattach', network, ip, previousIP: present.ip }];
 }

@@ -1,7 +1,9 @@
 import type { Certificate, LoadBalancer, LoadBalancerType } from '../../hetzner/lb-types.ts';
+import type { Network } from '../../hetzner/types.ts';
 import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { InstanceLists } from '../instances.ts';
+import type { NodeNetworks } from '../networks.ts';
 import { joinPreviews, type PlannedChange, type PlannedNote, type Preview } from '../preview.ts';
 import { type Claims, claimed, createClaims } from './claims.ts';
 import { bareBody } from './create.ts';
@@ -9,6 +11,7 @@ import { describeChange } from './describe-change.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
 import { choose, ownerLabel } from './identity.ts';
 import { withChange } from './model.ts';
+import { chooseNetwork, heldWithout, networkNameOf } from './network-choice.ts';
 import { cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { planLoadBalancer } from './plan.ts';
 import { deletedWith, previewCertificates } from './preview-certificates.ts';
@@ -28,6 +31,10 @@ export interface LoadBalancersInput {
   readonly types: readonly LoadBalancerType[];
   readonly settings: Settings['loadBalancers'];
   readonly networkID: number | undefined;
+  /** All of the project, where a load balancer names one. */
+  readonly allNetworks?: readonly Network[];
+  /** Where the cluster has several networks. */
+  readonly networks?: NodeNetworks | undefined;
   readonly robotEnabled: boolean;
 }
 
@@ -68,12 +75,13 @@ function listen(service: KubeService, object: string, { nodes }: LoadBalancersIn
 
 function ensured(subject: Subject, input: LoadBalancersInput, claims: Claims): PlannedChange[] {
   const { service, object, tell } = subject;
-  const { loadBalancers: all, networkID } = input;
+  const { loadBalancers: all } = input;
   const ownerOf = (uid: string): string | undefined => {
     const owner = input.services.find(one => one.uid === uid);
     return owner && keyOf(owner);
   };
-  const wanted = wantedOf(service, input.settings, networkID);
+  const network = chooseNetwork(networkNameOf(service, input.settings), input.allNetworks ?? [], input.networkID);
+  const wanted = heldWithout(wantedOf(service, input.settings, network.networkID), network);
   tell.notices(wanted.notices);
   const identity = claimed(choose(service, wanted, all, ownerOf), service.uid, claims, ownerOf);
   if (identity.kind === 'refused') {
@@ -85,6 +93,8 @@ function ensured(subject: Subject, input: LoadBalancersInput, claims: Claims): P
   for (const problem of certificates.problems) tell.failed(problem);
   const { desired, notices } = desiredLoadBalancer({
     ...input,
+    networkID: network.networkID,
+    networkIsNamed: network.isNamed,
     service,
     wanted,
     type: typeOf(wanted, present, input.types, tell),

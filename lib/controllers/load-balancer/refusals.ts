@@ -16,6 +16,8 @@ const remembered = exponentialBackoff({ initial: 3_600_000, max: 24 * 3_600_000,
 export interface Refusals {
   /** The private address that could not be had. */
   refusedIP(uid: string): string | undefined;
+  /** The network it could not move to. */
+  refusedNetwork(uid: string): number | undefined;
   /** True when a load balancer could not even be made without listeners and targets, so that these are not at fault. */
   refusedBare(uid: string): boolean;
   learn(uid: string, failures: readonly Failure[]): void;
@@ -24,21 +26,19 @@ export interface Refusals {
 }
 
 export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
-  const addresses = new Map<string, { readonly ip: string; readonly tries: number; readonly until: number }>();
+  const addresses = memory<string>(clock);
+  const networks = memory<number>(clock);
   const creations = new Set<string>();
   return {
-    refusedIP: uid => {
-      const refused = addresses.get(uid);
-      return refused !== undefined && clock.monotonic() < refused.until ? refused.ip : undefined;
-    },
+    refusedIP: addresses.get,
+    refusedNetwork: networks.get,
     refusedBare: uid => creations.has(uid),
     learn(uid, failures) {
       for (const { change, err } of failures) {
-        const isMove = change.kind === 'attach' || change.kind === 'reattach';
-        if (!isMove || change.ip === undefined || !isForGood(err)) continue;
-        const before = addresses.get(uid);
-        const tries = before?.ip === change.ip ? before.tries + 1 : 0;
-        addresses.set(uid, { ip: change.ip, tries, until: clock.monotonic() + remembered(tries) });
+        const isMove = change.kind === 'attach' || change.kind === 'reattach' || change.kind === 'changeNetwork';
+        if (!isMove || !isForGood(err)) continue;
+        if (change.ip !== undefined) addresses.add(uid, change.ip);
+        if (change.kind === 'changeNetwork') networks.add(uid, change.network);
       }
     },
     learnCreation(uid, err) {
@@ -46,8 +46,26 @@ export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
     },
     forget(uid) {
       addresses.delete(uid);
+      networks.delete(uid);
       creations.delete(uid);
     },
+  };
+}
+
+/** The last thing that was refused to each, for as long as it is not to be asked for again. */
+function memory<T>(clock: Pick<Clock, 'monotonic'>) {
+  const refused = new Map<string, { readonly what: T; readonly tries: number; readonly until: number }>();
+  return {
+    get: (uid: string): T | undefined => {
+      const last = refused.get(uid);
+      return last !== undefined && clock.monotonic() < last.until ? last.what : undefined;
+    },
+    add(uid: string, what: T): void {
+      const before = refused.get(uid);
+      const tries = before?.what === what ? before.tries + 1 : 0;
+      refused.set(uid, { what, tries, until: clock.monotonic() + remembered(tries) });
+    },
+    delete: (uid: string) => refused.delete(uid),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { LoadBalancer, LoadBalancerService, ServiceBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
 import type { InstanceLists } from '../instances.ts';
+import type { NodeNetworks } from '../networks.ts';
 import type { LoadBalancerConfig } from './config.ts';
 import type { Attachment, DesiredLoadBalancer } from './desired.ts';
 import { desiredListeners, isLocalCheck, withoutLocalCheck } from './listeners.ts';
@@ -20,6 +21,10 @@ export interface DesiredInput {
   readonly otherNodes?: readonly KubeNode[];
   readonly lists: InstanceLists;
   readonly networkID: number | undefined;
+  /** Somebody named the network, so a load balancer in another one moves. */
+  readonly networkIsNamed?: boolean;
+  /** Where the cluster has several networks: nodes of others are none of this load balancer. */
+  readonly networks?: NodeNetworks | undefined;
   readonly robotEnabled: boolean;
   /** Robot has not answered yet, so nobody knows which addresses are those of its servers. */
   readonly robotUnknown: boolean;
@@ -34,6 +39,8 @@ export interface DesiredInput {
   readonly loadBalancers: readonly LoadBalancer[];
   /** A private address that Hetzner refused for this load balancer. */
   readonly refusedIP: string | undefined;
+  /** A network that this load balancer could not move to. */
+  readonly refusedNetwork?: number | undefined;
 }
 
 export interface DesiredResult {
@@ -42,7 +49,8 @@ export interface DesiredResult {
 }
 
 /** The load balancer a Service should have. Held parts are taken from what is there. */
-export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
+export function desiredLoadBalancer(asked: DesiredInput): DesiredResult {
+  const { input, notices: refusedNotices } = withoutRefusedNetwork(asked);
   const { service, wanted, networkID, present, nodes, lists, robotEnabled } = input;
   const { config, held } = wanted;
   const { attachment, notices: attachmentNotices } = desiredAttachment(input);
@@ -50,7 +58,12 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
   const targets =
     held.targets || !way
       ? presentTargets(present)
-      : nodeTargets({ config, nodes, lists, rules: { usePrivateIP: config.usePrivateIP, networkID, robotEnabled } });
+      : nodeTargets({
+          config,
+          nodes,
+          lists,
+          rules: { usePrivateIP: config.usePrivateIP, networkID, robotEnabled, networks: input.networks },
+        });
   // Hetzner refuses to switch it off under targets that need it, and they would serve nothing any more.
   const isNeeded =
     config.publicInterface === false && !config.usePrivateIP && targets.targets.length + targets.kept.length > 0;
@@ -72,6 +85,7 @@ export function desiredLoadBalancer(input: DesiredInput): DesiredResult {
     },
     notices: [
       ...placeNotices(config, present),
+      ...refusedNotices,
       ...attachmentNotices,
       ...targets.notices,
       ...(config.usePrivateIP || (way && !isNeeded) ? [] : [warning('SyncLoadBalancerFailed', publicProblem)]),
@@ -86,6 +100,19 @@ const publicProblem =
 const hasPublicWay = ({ publicInterface }: LoadBalancerConfig, present: LoadBalancer | undefined): boolean =>
   present === undefined ? publicInterface !== false : present.publicNet.enabled || publicInterface === true;
 
+/** Where Hetzner refused the network that is named, all is as if the present one were. */
+function withoutRefusedNetwork(input: DesiredInput): {
+  readonly input: DesiredInput;
+  readonly notices: readonly Notice[];
+} {
+  const { networkID, refusedNetwork, present } = input;
+  const now = present?.privateNets[0];
+  if (now === undefined || refusedNetwork === undefined || refusedNetwork !== networkID || now.network === networkID)
+    return { input, notices: [] };
+  const text = `the load balancer stays in network ${now.network}: it can't be attached to network ${networkID}, Hetzner refused it`;
+  return { input: { ...input, networkID: now.network }, notices: [warning('SyncLoadBalancerFailed', text)] };
+}
+
 /** Where it should be in the network. A load balancer in another network stays there: that may be somebody's wish. */
 function desiredAttachment(input: DesiredInput): {
   readonly attachment: Attachment | undefined;
@@ -96,6 +123,13 @@ function desiredAttachment(input: DesiredInput): {
   if (networkID === undefined) return { attachment: undefined, notices: [] };
   const other = present?.privateNets.find(({ network }) => network !== networkID);
   const now = present?.privateNets.find(({ network }) => network === networkID);
+  const isMoved = input.networkIsNamed === true && !held.attachment;
+  if (now === undefined && other !== undefined && isMoved) {
+    const { network, ip: previousIP } = other;
+    const from = { network, ip: previousIP };
+    const wish = config.privateIPv4 === refusedIP ? undefined : config.privateIPv4;
+    return { attachment: { networkID, ip: wish, subnet: config.privateSubnet, from }, notices: [] };
+  }
   if (now === undefined && other !== undefined) {
     const text = `the load balancer is attached to network ${other.network} and stays there: detach it to have it attached to network ${networkID} (HCLOUD_NETWORK)`;
     return { attachment: undefined, notices: [warning('SyncLoadBalancerFailed', text)] };

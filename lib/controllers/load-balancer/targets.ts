@@ -1,12 +1,15 @@
 import type { TargetBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { type InstanceLists, locate } from '../instances.ts';
+import type { NodeNetworks } from '../networks.ts';
 import { type Notice, warning } from './wanted.ts';
 
 export interface TargetRules {
   /** Through the private network. */
   readonly usePrivateIP: boolean;
   readonly networkID: number | undefined;
+  /** Where the cluster has several networks. */
+  readonly networks?: NodeNetworks | undefined;
   /** Whether Robot servers are targets at all. */
   readonly robotEnabled: boolean;
 }
@@ -21,6 +24,8 @@ export type DesiredTarget =
       readonly keep: TargetBody | undefined;
       readonly reason: SkipReason;
       readonly problem: string;
+      /** Nothing is wrong with the node: it lives in another network of the cluster. */
+      readonly isElsewhere?: true;
     };
 
 /** Reasons of events about skipped nodes, as the peer names them where it has one. */
@@ -35,7 +40,7 @@ export type SkipReason =
  * targets are told apart before a request is made for them, so that one of them never stops the others.
  */
 export function desiredTarget(node: KubeNode, lists: InstanceLists, rules: TargetRules): DesiredTarget {
-  const skip = (reason: SkipReason, problem: string, keep?: TargetBody): DesiredTarget => ({
+  const skip = (reason: SkipReason, problem: string, keep?: TargetBody): DesiredTarget & { kind: 'skip' } => ({
     kind: 'skip',
     node: node.name,
     keep,
@@ -57,7 +62,8 @@ export function desiredTarget(node: KubeNode, lists: InstanceLists, rules: Targe
   const { server } = located.machine;
   const target = { type: 'server', serverID: server.id, usePrivateIP: rules.usePrivateIP } as const;
   if (rules.usePrivateIP && !server.privateNets.some(net => net.network === rules.networkID)) {
-    return skip('TargetNotReachable', `its server is not attached to network ${rules.networkID}`, target);
+    const skipped = skip('TargetNotReachable', `its server is not attached to network ${rules.networkID}`, target);
+    return rules.networks?.homeOf(node, server) === undefined ? skipped : { ...skipped, isElsewhere: true };
   }
   if (!rules.usePrivateIP && server.ipv4 === undefined) {
     return skip(

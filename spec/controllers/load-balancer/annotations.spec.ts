@@ -45,6 +45,7 @@ const table: Record<AnnotationName, readonly [good: readonly (readonly [string, 
       ['ja'],
     ],
     'use-private-ip': [[['TRUE', true]], ['tRUE']],
+    network: [[['edge', 'edge']], []],
     'private-ipv4': [[['10.0.0.7', '10.0.0.7']], ['10.0.0', '::1', 'x', '10.0.0.07']],
     'private-subnet-ip-range': [
       [['10.0.1.0/24', '10.0.1.0/24']],

@@ -24,6 +24,7 @@ export const noSettings: Settings['loadBalancers'] = {
   disableIPv6: false,
   usesProxyProtocol: undefined,
   privateSubnetIPRange: undefined,
+  network: undefined,
   healthCheckInterval: undefined,
   healthCheckTimeout: undefined,
   healthCheckRetries: undefined,
