@@ -166,10 +166,10 @@ it('BUG-016, BUG-017: an off server taints its node until that is ready, another
   await setReady(s.cluster, 'w1', 'True');
   await s.waitForNode('w1', node => taintsOf(node).join() === 'user', 20_000);
   assert.ok(!taintsOf(await getNode(s.cluster, 'w2')).includes(SHUTDOWN));
-  assert.deepEqual(linesAbout(controller, 'w1', 'info').slice(-2), [
-    'Tainted node as shut down',
-    'Removed shutdown taint',
-  ]);
+  assert.deepEqual(
+    linesAbout(controller, 'w1', 'info').filter(msg => msg.includes('shut')),
+    ['Tainted node as shut down', 'Removed shutdown taint'],
+  );
 
   s.hetzner.servers.setStatus(serverID(s, 'w1'), 'off');
   await setReady(s.cluster, 'w1', 'Unknown');
@@ -201,11 +201,11 @@ it('BUG-020: thirty servers switched off at once cost a few lists, and all their
   await settled(s, 30);
   const names = Array.from({ length: 30 }, (_, i) => `w${i + 1}`);
   for (const name of names) s.hetzner.servers.setStatus(serverID(s, name), 'off');
-  const before = s.hetzner.count();
+  const before = lists(s);
   await Promise.all(names.map(name => setReady(s.cluster, name, 'Unknown')));
   for (const name of names) await s.waitForNode(name, node => taintsOf(node).includes(SHUTDOWN), 60_000);
-  const spent = s.hetzner.count() - before;
-  assert.ok(spent <= 15, `${spent} requests, however slow this machine is: not two for each node`);
+  const spent = lists(s) - before;
+  assert.ok(spent <= 15, `${spent} lists, however slow this machine is: not two for each node`);
   assert.equal(s.hetzner.count({ route: '/servers/{id}' }), 0);
 });
 
