@@ -19,11 +19,21 @@ import { version, versionLine } from './version.ts';
 
 const fatalMessage = 'Stopped on an error that waiting cannot mend';
 
+const usage = `Usage: hcloud-reactive-controller [command] [settings]
+
+Commands:
+  run      runs the controller; so does no command at all
+  plan     prints what the controllers would change, and why, and changes nothing; see plan --help
+  demo     shows the controller at work between a simulated Hetzner and a simulated Kubernetes; see demo --help
+  version  prints the version
+
+`;
+
 /** Runs the controller until a signal or a fatal error; resolves with the exit code. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   const answer = requestedAnswer(argv);
   if (answer !== undefined) {
-    process.stdout.write(answer === 'help' ? renderHelp() : `${versionLine}\n`);
+    process.stdout.write(answer === 'help' ? `${usage}${renderHelp()}` : `${versionLine}\n`);
     return 0;
   }
   const loaded = loadSettings({ argv, env: process.env, readFile: path => readFileSync(path, 'utf8') });

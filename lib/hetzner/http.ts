@@ -128,12 +128,17 @@ export const createHetznerHTTP = (options: HetznerHTTPOptions): HetznerHTTP => {
     const correlationID = headerOf(answer, 'x-correlation-id');
     if (answer.status >= 300) {
       const { value } = parse(redact(answer.text));
-      throw new HetznerError({ api, ...faultOfAnswer(answer.status, value), correlationID, method, route });
+      const fault = faultOfAnswer(answer.status, value);
+      // Not an answer of Hetzner's API: what gave it is the question.
+      const message = fault.code.startsWith('http_')
+        ? `${fault.message} of ${origin} to ${method} ${route}`
+        : fault.message;
+      throw new HetznerError({ api, ...fault, message, correlationID, method, route });
     }
     // As it is: a secret that is a word of its own must not change what was answered.
     const parsed = parse(answer.text);
     if (parsed.broken) {
-      const message = 'answer is not valid JSON';
+      const message = `the answer of ${origin} to ${method} ${route} is not valid JSON`;
       throw new HetznerError({
         api,
         status: answer.status,

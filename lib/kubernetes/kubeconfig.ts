@@ -59,6 +59,12 @@ export const kubeconfigConnection = async (
   if (cluster === null) throw new Error(`${where} has no cluster for its current context`);
   if (cluster.proxyUrl) throw new Error(`${where} sets proxy-url, which is not supported`);
   if (user?.impersonateUser) throw new Error(`${where} asks to impersonate a user, which is not supported`);
+  const server = options.master ?? serverURL(`server in ${where}`, cluster.server);
+  // The package refuses these with words that name neither the file nor a way out.
+  if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify)
+    throw new Error(
+      `server in ${where} is ${JSON.stringify(cluster.server)}, which is not encrypted: use https, or set insecure-skip-tls-verify: true for the cluster`,
+    );
   const tokenPath = user === null ? undefined : tokenFileOf(paths, user.name);
   const token: CachedFile | undefined = tokenPath === undefined ? undefined : cachedFile(tokenPath, clock, checkEvery);
   const ca: CachedFile | undefined = cluster.caFile ? cachedFile(cluster.caFile, clock, checkEvery) : undefined;
@@ -93,7 +99,7 @@ export const kubeconfigConnection = async (
 
   await resolve();
   return {
-    server: options.master ?? serverURL(`server in ${where}`, cluster.server),
+    server,
     namespace: config.getContextObject(config.getCurrentContext())?.namespace,
     authorization: async () => {
       await resolve();

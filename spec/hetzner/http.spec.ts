@@ -141,6 +141,7 @@ describe('a request to Hetzner that fails', () => {
     });
     const err = await failure(http.request({ method: 'GET', path: '/servers' }, open));
     assert.equal(err.code, 'http_502');
+    assert.match(err.message, /HTTP status 502 of http:\/\/\S+ to GET \/servers /);
     assert.equal(classOf(err), 'transient');
   });
 
@@ -155,6 +156,7 @@ describe('a request to Hetzner that fails', () => {
     const { http } = await setUp(t, (_, response) => response.writeHead(200).end('{"servers":[{"id":1,'));
     const err = await failure(http.request({ method: 'GET', path: '/servers' }, open));
     assert.equal(err.code, 'invalid_response');
+    assert.match(err.message, /answer of http:\/\/\S+ to GET \/servers is not valid JSON/);
     assert.equal(classOf(err), 'transient');
   });
 

@@ -170,6 +170,16 @@ describe('loadKubeConnection', () => {
     assert.equal(await connection.authorization(), 'Bearer e');
   });
 
+  it('says which server is not encrypted, and takes it where the kubeconfig says so', async () => {
+    const server = 'http://127.0.0.1:8001';
+    await assert.rejects(
+      loadKubeConnection({ kubeconfig: kubeconfig({}, { server }), env: {}, clock }),
+      /kubeconfig.*"http:\/\/127.0.0.1:8001".*insecure-skip-tls-verify/,
+    );
+    const path = kubeconfig({}, { server, 'insecure-skip-tls-verify': true });
+    assert.equal((await loadKubeConnection({ kubeconfig: path, env: {}, clock })).server, server);
+  });
+
   it('names the file that cannot be read, and repeats nothing of it', async () => {
     await assert.rejects(loadKubeConnection({ kubeconfig: join(dir, 'none'), env: {}, clock }), /none.*ENOENT/);
     const broken = put('broken', 'token: [secret');

@@ -49,6 +49,12 @@ const cidr = (input: string): Parsed<string> => {
   const fits = isIP(address) === 4 && rest.length === 0 && /^\d{1,2}$/.test(prefix) && Number(prefix) <= 32;
   return fits ? { value: input } : { allowed: 'must be an IPv4 network such as 10.0.1.0/24' };
 };
+/** As the API server checks it in the status of a Service. */
+const dnsName = (input: string): Parsed<string> => {
+  const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+  const fits = input.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(input) && isIP(input) === 0;
+  return fits ? { value: input } : { allowed: 'must be a DNS name in lower case, such as web.example.com' };
+};
 const port = (input: string): Parsed<number> => parseInteger(input, 1, 65_535);
 const id = (input: string): Parsed<number> => parseInteger(input, 1, Number.MAX_SAFE_INTEGER);
 
@@ -57,9 +63,13 @@ export const annotations = {
   id: define(
     'integer',
     id,
-    'Id of an existing load balancer to use. Its owner, if it has one, must no longer exist. Without effect where there is none.',
+    'Id of an existing load balancer to use. Its owner, if it has one, must no longer exist. Without effect where there is none. Its ports and targets become those of the Service, and it is deleted with the Service unless it is protected against deletion.',
   ),
-  name: define('text', text, 'Name of the load balancer. An existing one of this name without an owner is used.'),
+  name: define(
+    'text',
+    text,
+    'Name of the load balancer. An existing one of this name without an owner is used as if its id was given.',
+  ),
   type: define(
     'text',
     text,
@@ -125,7 +135,7 @@ export const annotations = {
     'Leaves the IPv6 address out of the status of the Service.',
     'HCLOUD_LOAD_BALANCERS_DISABLE_IPV6',
   ),
-  hostname: define('text', text, 'The status of the Service names this host and no addresses.'),
+  hostname: define('DNS name', dnsName, 'The status of the Service names this host and no addresses.'),
   'ipv4-rdns': define('text', text, 'Reverse DNS name of the IPv4 address.'),
   'ipv6-rdns': define('text', text, 'Reverse DNS name of the IPv6 address.'),
   'node-selector': define('label selector', text, 'Only nodes with these labels become targets.'),

@@ -40,11 +40,12 @@ export async function createLoadBalancer(deps: CreateDeps, o: CallOptions): Prom
   const bare = bareBody(deps);
   const full = withExtras ? await fullBody(deps, bare, o) : bare;
   let body: LoadBalancerBody = full;
-  const { item, action } = await api.create(full, o).catch(err => {
+  const { item, action } = await api.create(full, o).catch(async err => {
     if (!withExtras || !mayBeTheExtras(err)) throw err;
-    log.warn('Created load balancer without its targets at first, as Hetzner refused them together', { err });
     body = bare;
-    return api.create(bare, o);
+    const created = await api.create(bare, o);
+    log.warn('Created load balancer without its targets at first, as Hetzner refused them together', { err });
+    return created;
   });
   if (action !== undefined) await actions.wait(action, o);
   log.info('Created load balancer', { loadBalancerID: item.id, subject: item.name });

@@ -122,9 +122,17 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       return written;
     } catch (err) {
       if (isNotFound(err)) return done;
+      if (!signal.aborted && !isConflict(err)) report.about(service).failed(textOf(err));
       return failed(err, isConflict(err) ? conflictRetry : undefined);
     }
   }
+
+  /** What can't be read is told as well: a Service that waits for its load balancer should say why. */
+  const readable = <T>(reading: Promise<T>, tell: ServiceReport, { signal }: Reconcile): Promise<T> =>
+    reading.catch(err => {
+      if (!signal.aborted) tell.failed(textOf(err));
+      throw err;
+    });
 
   async function ensure(service: KubeService, run: Reconcile): Promise<Outcome> {
     const network = await observer.networkOf(service, options(run.signal));
@@ -133,7 +141,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     tell.notices(wanted.notices);
     // A retry is not content with what the run before it knew; all that retry in the same minute share one list.
     const instant = run.attempt === 0 ? 0 : clock.monotonic() - retryMaxAge;
-    const all = await view.load(instant, options(run.signal));
+    const all = await readable(view.load(instant, options(run.signal)), tell, run);
     const identity = claimed(choose(service, wanted, all, ownerOf), service.uid, claims, ownerOf);
     if (identity.kind === 'refused') {
       tell.failed(identity.problem);
@@ -171,7 +179,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     const log = run.log.child({ service: keyOf(service) });
     const [certificates, lists, type] = await Promise.all([
       deps.certificates.resolve(service, wanted.config, tell, o),
-      observer.machines(wanted.config, present, o),
+      readable(observer.machines(wanted.config, present, o), tell, run),
       observer.typeOf(wanted.config.type, present, tell, o),
     ]);
     const { desired, notices } = desiredLoadBalancer({

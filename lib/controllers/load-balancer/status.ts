@@ -51,6 +51,7 @@ export function planStatus(
   loadBalancer: LoadBalancer,
   { config, held }: Pick<Wanted, 'config' | 'held'>,
 ): IngressAddress[] | undefined {
+  if (held.ingress) return undefined;
   const shows = (test: (ip: string) => boolean): boolean => present.some(({ ip }) => ip !== undefined && test(ip));
   const ingress = ingressOf(loadBalancer, {
     ...config,

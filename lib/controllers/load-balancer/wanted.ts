@@ -34,6 +34,8 @@ export interface Held {
   readonly newListeners: boolean;
   /** Health checks only follow their node ports. */
   readonly healthCheck: boolean;
+  /** The status stays as it is. */
+  readonly ingress: boolean;
   /** The status shows private addresses if it does already. */
   readonly privateIngress: boolean;
   /** The status shows IPv6 addresses if it does already. */
@@ -54,6 +56,7 @@ const dependents: { readonly [K in keyof Held]: readonly AnnotationName[] } = {
   listeners: ['protocol', 'certificate-type', 'http-redirect-http'],
   newListeners: ['protocol', 'certificate-type', 'http-redirect-http', 'uses-proxyprotocol'],
   healthCheck: ['health-check-protocol', 'health-check-port'],
+  ingress: ['hostname'],
   privateIngress: ['disable-private-ingress'],
   ipv6Ingress: ['ipv6-disabled'],
 };
@@ -92,6 +95,7 @@ export function wantedOf(
       listeners: holds('listeners'),
       newListeners: holds('newListeners'),
       healthCheck: holds('healthCheck'),
+      ingress: holds('ingress'),
       privateIngress: holds('privateIngress'),
       ipv6Ingress: holds('ipv6Ingress'),
     },

@@ -33,8 +33,9 @@ const make = async (
       return { item: loadBalancer({ name: body.name, publicNet: untold }), action: { id: 1 } };
     },
   } as unknown as LoadBalancers;
-  const log = eventLog();
-  const tell = createReport({ events: log, nodes: { get: () => undefined, list: () => [] } }).about(kubeService());
+  const events = eventLog();
+  const log = memoryLogger();
+  const tell = createReport({ events, nodes: { get: () => undefined, list: () => [] } }).about(kubeService());
   const config = configFrom(values);
   const type = config.type === undefined ? undefined : { name: config.type };
   const made = createLoadBalancer(
@@ -51,12 +52,18 @@ const make = async (
       },
       actions: { wait: async () => void asked.push('action') },
       tell,
-      log: memoryLogger(),
+      log,
     },
     calling(),
   );
   const result = await made.catch((err: unknown) => err as Error);
-  return { result, bodies, asked, told: log.told.map(({ reason }) => reason) };
+  return {
+    result,
+    bodies,
+    asked,
+    told: events.told.map(({ reason }) => reason),
+    lines: log.lines.map(({ msg }) => msg),
+  };
 };
 
 const listener = (listenPort: number) => ({ listenPort, destinationPort: 30_000, protocol: 'tcp' });
@@ -132,6 +139,12 @@ describe('creating a load balancer', () => {
       [(result as ReturnType<typeof loadBalancer>).targets, (result as ReturnType<typeof loadBalancer>).services],
       [[], []],
     );
+  });
+
+  it('does not claim that it was created without them when that was refused, too', async () => {
+    const refuse = () => hetznerError({ status: 404, code: 'not_found' });
+    const { bodies, lines } = await make({ targets: servers(1) }, { refuse });
+    assert.deepEqual([bodies.length, lines], [2, []]);
   });
 
   for (const [code, status] of [
