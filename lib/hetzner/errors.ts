@@ -27,6 +27,11 @@ export interface HetznerFault {
   readonly sent?: boolean;
 }
 
+/** Longest message that is kept: what is looked for in it and written of it must not grow with what a proxy makes up. */
+const longestMessage = 2_048;
+
+const clipped = (text: string): string => (text.length > longestMessage ? `${text.slice(0, longestMessage)}...` : text);
+
 /** A call to Hetzner that did not succeed. Carries neither credentials nor request headers. */
 export class HetznerError extends Error {
   override readonly name = 'HetznerError';
@@ -40,7 +45,7 @@ export class HetznerError extends Error {
   readonly sent: boolean;
 
   constructor(fault: HetznerFault) {
-    super(`${fault.message}${fieldsOf(fault.details)} (${fault.code})`);
+    super(`${clipped(`${fault.message}${fieldsOf(fault.details)}`)} (${clipped(fault.code)})`);
     this.api = fault.api;
     this.status = fault.status;
     this.code = fault.code;

@@ -32,10 +32,13 @@ export function parseClusterCIDRs(text: string): Parsed<readonly string[]> {
   return valid ? { value } : { allowed: 'must be one CIDR, or one IPv4 and one IPv6 CIDR separated by a comma' };
 }
 
+/** What is cut off and searched later needs time by the square of it. */
+const longestURL = 2_048;
+
 /** Absolute http(s) URL without credentials, query and fragment; trailing slashes are removed. */
 export function parseBaseURL(text: string): Parsed<string> {
   const allowed = 'must be a URL such as https://example.com/v1, without user name, password, query and fragment';
-  if (!/^https?:\/\/[^\s?#@]+$/i.test(text) || !URL.canParse(text)) return { allowed };
+  if (text.length > longestURL || !/^https?:\/\/[^\s?#@]+$/i.test(text) || !URL.canParse(text)) return { allowed };
   return { value: text.replace(/\/+$/, '') };
 }
 

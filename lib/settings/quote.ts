@@ -7,9 +7,15 @@ const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(1
  * (64 letters and digits) or stands before the @ of a URL is left out, so that a value in the wrong place stays secret.
  */
 export function quote(text: string): string {
-  const safe = text.replaceAll(/[A-Za-z0-9]{64,}/g, '[redacted]').replace(/\/\/.*@/s, '//[redacted]@');
+  const safe = withoutLogin(text.replaceAll(/[A-Za-z0-9]{64,}/g, '[redacted]'));
   const short = safe.length > longestQuote ? `${safe.slice(0, longestQuote)}...` : safe;
   return JSON.stringify(short).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit);
+}
+
+/** By hand: a regular expression looks for the @ from each pair of slashes. */
+function withoutLogin(text: string): string {
+  const [start, end] = [text.indexOf('//'), text.lastIndexOf('@')];
+  return start >= 0 && end >= start + 2 ? `${text.slice(0, start)}//[redacted]${text.slice(end)}` : text;
 }
 
 /** A name from outside: bare where it is a plain word, quoted otherwise. */
