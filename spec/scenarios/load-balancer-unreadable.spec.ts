@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { createFakeHetzner } from '../../lib/simulator/hetzner/fake.ts';
 import { balanced, ingressOf } from '../support/balanced.ts';
+import { deleteService } from '../support/services.ts';
 import { virtualApp } from '../support/virtual-app.ts';
 
 /** What a Service says of trouble that keeps its load balancer from being looked at, or its status from being written. */
@@ -52,4 +54,26 @@ it('leaves the status as it is while the wanted hostname is none', async t => {
   await v.advance(MINUTE);
   assert.deepEqual(ingressOf(b.service('web')), [{ hostname: 'web.example.com' }]);
   assert.match(b.events('web').join('\n'), /InvalidAnnotation .*hostname: "not a name" must be a DNS name/);
+});
+
+it('tells when a deleted Service leaves nothing behind that could be deleted, as with a token of another project', async t => {
+  const v = virtualApp(t);
+  const b = balanced(v);
+  await b.grow(1, 1);
+  const { lines } = v.start();
+  await v.untilRouted(1);
+  for (const name of ['web', 'mail']) await b.create(name);
+  await v.advance(MINUTE);
+  await deleteService(v, 'mail');
+  await v.advance(MINUTE);
+  v.rotateToken('x'.repeat(64), createFakeHetzner({ token: 'x'.repeat(64), now: v.now }));
+  await deleteService(v, 'web');
+  await v.advance(MINUTE);
+  const line = lines().filter(({ msg }) => msg === 'Found no load balancer to delete');
+  assert.deepEqual(
+    line.map(({ service }) => service),
+    ['default/web'],
+  );
+  assert.match(b.events('web').join('\n'), /Warning LoadBalancerNotFound .*HCLOUD_TOKEN is of another project/);
+  assert.doesNotMatch(b.events('mail').join('\n'), /LoadBalancerNotFound/);
 });

@@ -50,8 +50,15 @@ export async function cleanUpLoadBalancers(
   const since = clock.monotonic();
   await pause(settleTime, o.signal);
   const all = await view.load(since, o);
+  const ours = all.filter(({ labels }) => labels[ownerLabel] === service.uid);
+  if (ours.length === 0 && service.ingress.length > 0) {
+    log.warn('Found no load balancer to delete', {
+      hint: 'it was deleted before, or HCLOUD_TOKEN is of another project',
+    });
+    tell.nothingToDelete();
+  }
   try {
-    for (const loadBalancer of all.filter(({ labels }) => labels[ownerLabel] === service.uid)) {
+    for (const loadBalancer of ours) {
       await (loadBalancer.isProtected ? keep(loadBalancer) : remove(loadBalancer));
     }
     await certificates.cleanUpAll(service, o);

@@ -21,6 +21,8 @@ export interface ServiceReport {
   ensured(): void;
   deleting(): void;
   deleted(): void;
+  /** The status named a load balancer, but the project has none of this Service. */
+  nothingToDelete(): void;
   /** A protected load balancer outlives its Service. */
   kept(loadBalancer: LoadBalancer): void;
   typeUnset(used: string): void;
@@ -75,6 +77,11 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
       ensured: () => normal('EnsuredLoadBalancer', 'The load balancer is in line'),
       deleting: () => normal('DeletingLoadBalancer', 'Deleting the load balancer'),
       deleted: () => normal('DeletedLoadBalancer', 'Deleted the load balancer'),
+      nothingToDelete: () =>
+        warn(
+          'LoadBalancerNotFound',
+          'No load balancer of this Service is there to be deleted: it was deleted before, or HCLOUD_TOKEN is of another project',
+        ),
       kept: loadBalancer =>
         warn('KeptLoadBalancer', `The ${called(loadBalancer)} is protected against deletion, so it stays as it is`),
       typeUnset: used =>
