@@ -21,7 +21,11 @@ interface Member {
   readonly network: number;
   readonly ip: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Default 10.244.<i>.0/24. */
+  readonly pods?: string;
 }
+
+const podsOf = ({ i, pods = `10.244.${i}.0/24` }: Member): string => pods;
 
 const member = (i: number, network: number, second: number, labels?: Member['labels']): Member => ({
   i,
@@ -33,10 +37,11 @@ const member = (i: number, network: number, second: number, labels?: Member['lab
 const addMember = (v: VirtualApp, { i, network, ip }: Member): number =>
   v.hetzner.servers.create({ name: `w${i}`, network, ip }).id;
 
-const joinMember = async (v: VirtualApp, { i, ip, labels }: Member, announce = true): Promise<void> => {
+const joinMember = async (v: VirtualApp, one: Member, announce = true): Promise<void> => {
+  const { i, ip, labels } = one;
   await createNode(v, {
     name: `w${i}`,
-    podCIDRs: [`10.244.${i}.0/24`],
+    podCIDRs: [podsOf(one)],
     ...(announce && { nodeIPs: [ip] }),
     ...(labels !== undefined && { labels }),
   });
@@ -50,14 +55,15 @@ const internalIPs = (v: VirtualApp, i: number): string[] =>
     .filter(({ type }) => type === 'InternalIP')
     .map(({ address }) => address);
 
-const isDone = (v: VirtualApp, { i, network, ip }: Member): boolean => {
+const isDone = (v: VirtualApp, one: Member): boolean => {
+  const { i, network, ip } = one;
   const node = v.node(`w${i}`);
   return (
     node !== undefined &&
     isInitialised(node) &&
     networkUnavailable(node) === 'False' &&
     internalIPs(v, i).join() === ip &&
-    routesIn(v, network).includes(`10.244.${i}.0/24 ${ip}`)
+    routesIn(v, network).includes(`${podsOf(one)} ${ip}`)
   );
 };
 
@@ -80,31 +86,48 @@ const cluster = (v: VirtualApp, each: number) => {
 it('BUG-010: brings up 3 control planes and 250 workers in 3 networks within its budget of requests', async t => {
   const v = virtualApp(t);
   const { control, first, second, members } = cluster(v, 97);
-  // Further workers than two networks hold live with the control planes.
+  // More workers than two networks hold live with the control planes.
   const more = Array.from({ length: 56 }, (_, k) => member(198 + k, control, 1));
-  const all = [...members, ...more];
+  const networks = [control, first, second];
+  const podRanges = networks.map((network, k) => ({ network, range: `10.${241 + k}.0.0/16` }));
+  const all = [...members, ...more].map(one => ({
+    ...one,
+    pods: `10.${241 + networks.indexOf(one.network)}.${one.i}.0/24`,
+  }));
   assert.equal(all.length, 253);
   for (const one of all) addMember(v, one);
+  // One machine joins the networks: each leads the pods of the others to it, two routes that are the user's.
+  const router = v.hetzner.servers.create({ name: 'router' }).id;
+  networks.forEach((network, k) => {
+    const ip = `10.${1 + k}.0.9`;
+    v.hetzner.servers.attach(router, network, { ip });
+    for (const { range } of podRanges.filter(one => one.network !== network))
+      v.hetzner.networks.addRoute(network, range, ip);
+  });
   for (const one of all) await joinMember(v, one);
-  const controller = v.start({ env });
+  const controller = v.start({ env, args: ['--cluster-cidr=10.240.0.0/12'] });
   const took = await v.until('all are routed', () => all.every(one => isDone(v, one)), 10 * MINUTE);
   const { polls, writes, all: requests } = v.spent();
   assert.deepEqual(
-    [control, first, second].map(id => routesIn(v, id).length),
-    [59, 97, 97],
+    networks.map(id => routesIn(v, id).length),
+    [61, 99, 99],
   );
   assert.equal(writes, 253);
   assert.ok(polls < 60, `${polls} polls`);
   assert.ok(requests - writes - polls <= 20, JSON.stringify(v.hetzner.counts()));
   assert.ok(took < 5 * MINUTE, `${took} ms`);
   assert.equal(controller.error(), undefined);
+  const hosts = all.map(one => ({ server: v.hetzner.servers.byName(`w${one.i}`)?.id ?? 0, podCIDR: podsOf(one) }));
+  assert.equal(v.hetzner.unreachablePods({ hosts, podRanges }).length, 2 * (59 * 97 + 59 * 97 + 97 * 97));
+  assert.deepEqual(v.hetzner.unreachablePods({ hosts, podRanges, forwarders: [router] }), []);
 
   const settled = v.now();
   await v.advance(6 * MINUTE);
   assert.ok(v.spent(settled).all <= 12, JSON.stringify(v.hetzner.counts({ since: settled })));
   await v.advance(25 * HOUR);
   assert.equal(v.spent(settled).writes, 0);
-  assert.match(await controller.metrics(), /hcloud_reactive_routes\{network="workers-2"\} 97/);
+  assert.deepEqual(v.hetzner.unreachablePods({ hosts, podRanges, forwarders: [router] }), []);
+  assert.match(await controller.metrics(), /hcloud_reactive_routes\{network="workers-2"\} 99/);
 });
 
 it('BUG-025: a node that changes its network moves its route, and routes that are no pod routes stay', async t => {

@@ -11,6 +11,7 @@ import { type CountFilter, createJournal, identify, type RequestEntry } from './
 import { defaultLoadBalancerSettings, type LoadBalancerSettings } from './lb-settings.ts';
 import { createMetadataSurface } from './metadata-surface.ts';
 import { createRateLimit } from './rate-limit.ts';
+import { type PodNetworks, type Unreachable, unreachablePods } from './reachability.ts';
 import { createRobotState, type RobotSettings } from './robot-state.ts';
 import { createRobotSurface } from './robot-surface.ts';
 import type { Surface } from './surface.ts';
@@ -39,6 +40,8 @@ export interface FakeHetzner {
   readonly certificates: CertificatesByHand;
   readonly robot: RobotByHand;
   readonly faults: Faults;
+  /** Pairs of servers between whose pods nothing gets through, by the routes of the networks there are now. */
+  unreachablePods(pods: PodNetworks): Unreachable[];
   /** Actions, newest last. */
   actions(): ActionRecord[];
   /** The server that the metadata service answers for; undefined for none. */
@@ -138,6 +141,10 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
     certificates: noticed(world, certificatesByHand(world)),
     robot: robotByHand(robot, world),
     faults: { add: faults.add, clear: faults.clear },
+    unreachablePods(pods) {
+      world.settle();
+      return unreachablePods(world, pods);
+    },
     actions() {
       world.settle();
       return [...world.actions.list()];
