@@ -10,7 +10,7 @@ SOURCES := $(shell find lib -name '*.ts') package.json
 ON_CLUSTER = $(shell grep -l 'scenarios()' spec/scenarios/*.spec.ts)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types unit scale scenarios spec-cluster spec-chart robustness bench bundle image image-root docs manifests clean
+.PHONY: help demo test check format lint types unit audit scale scenarios spec-cluster spec-chart robustness bench bundle image image-root docs manifests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -33,6 +33,9 @@ types: $(MODULES)
 
 unit: $(MODULES)
 	@$(NODE) --test 'spec/*.spec.ts' 'spec/{streams,kubernetes,hetzner,controllers,settings,observability,simulator,support,image}/**/*.spec.ts'
+
+audit: $(MODULES) ## known vulnerabilities of the dependencies, as the registry tells them
+	@$(NODE) spec/support/audit.ts
 
 scale: $(MODULES) ## specs with numbers too large for `check`
 	@$(NODE) --test 'spec/scale/**/*.spec.ts'

@@ -40,10 +40,16 @@ export async function openAccess({ settings, clock, logger, secrets }: AccessOpt
     secrets.add(current);
     return current;
   };
+  const connection = await connect(settings).catch(fatal);
+  if (connection.tls().rejectUnauthorized === false)
+    logger.warn('Left the certificate of the Kubernetes API unverified', {
+      setting: 'kubeconfig',
+      hint: 'remove insecure-skip-tls-verify from the kubeconfig and name the CA',
+    });
   return {
     token,
     robotLogin: robotLoginOf(settings, clock, logger, secrets),
-    connection: await connect(settings).catch(fatal),
+    connection,
     dispatcher: await createDispatcher(proxiesOf(proxyVariables(settings))),
   };
 }

@@ -28,7 +28,8 @@ export const proxiesOf = (env: Readonly<Record<string, string | undefined>>): Pr
 const agentOptions = ({ connectTimeout = 10_000, connections = 8 }: DispatcherOptions): AgentType.Options => ({
   allowH2: false,
   connections,
-  connect: { timeout: connectTimeout },
+  // Said here, NODE_TLS_REJECT_UNAUTHORIZED in the environment does not count.
+  connect: { timeout: connectTimeout, rejectUnauthorized: true },
 });
 
 /** Pool of direct connections, one for the whole process. */
@@ -44,5 +45,6 @@ export const createDispatcher = async (
 ): Promise<Dispatcher> => {
   if (proxies === undefined) return directDispatcher(options);
   const { EnvHttpProxyAgent } = await import('undici');
-  return new EnvHttpProxyAgent({ ...agentOptions(options), ...proxies });
+  const verified = { requestTls: { rejectUnauthorized: true }, proxyTls: { rejectUnauthorized: true } };
+  return new EnvHttpProxyAgent({ ...agentOptions(options), ...verified, ...proxies });
 };

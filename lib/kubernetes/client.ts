@@ -74,6 +74,7 @@ interface Pools {
 /**
  * HTTP/1.1 only: one TCP connection per watch, so a dead one hurts nothing else (half-open HTTP/2 sessions have blinded
  * other controllers for minutes). Our timeouts replace undici's. One TLS context for all: each would hold the CA anew.
+ * Certificates are verified whatever NODE_TLS_REJECT_UNAUTHORIZED says; only a kubeconfig can turn it off.
  */
 const newPools = (tls: TLSMaterial, secure: boolean): Pools => {
   const { ca, cert, key, ...others } = tls;
@@ -81,7 +82,14 @@ const newPools = (tls: TLSMaterial, secure: boolean): Pools => {
   const options = {
     allowH2: false,
     bodyTimeout: 0,
-    connect: { ...others, secureContext, timeout: connectTimeout, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    connect: {
+      rejectUnauthorized: true,
+      ...others,
+      secureContext,
+      timeout: connectTimeout,
+      keepAlive: true,
+      keepAliveInitialDelay: 30_000,
+    },
   };
   return { bulk: new Agent({ ...options, connections: bulkConnections }), urgent: new Agent(options) };
 };
