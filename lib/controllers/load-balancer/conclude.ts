@@ -5,6 +5,8 @@ import type { ServiceReport } from './report.ts';
 
 export interface Conclusion {
   readonly applied: Applied;
+  /** So it was in the last run: looking again at once does not help. */
+  readonly surprisedBefore: boolean;
   readonly created: boolean;
   readonly certificates: Pick<ResolvedCertificates, 'problem' | 'lookAgainIn'>;
   /** Certificates that should be gone. */
@@ -20,15 +22,26 @@ export interface Conclusion {
 const remindAfter = 3_600_000;
 /** The load balancer turned out to be another than it was taken for; ms until it is read again. */
 const surpriseRetry = 1_000;
+const surprise =
+  'the load balancer is not what Hetzner says it is: a change that was missing is refused as made already';
 /** What Hetzner has not told yet is looked for again after this, in ms. */
 const incompleteRetry = 5_000;
 
 /** How a run ends that has done what it could. */
-export function conclude({ applied, created, certificates, left, complete, hasNotices, tell }: Conclusion): Outcome {
+export function conclude({
+  applied,
+  surprisedBefore,
+  created,
+  certificates,
+  left,
+  complete,
+  hasNotices,
+  tell,
+}: Conclusion): Outcome {
   if (applied.failures.length > 0) return failed(new Error(tell.failures(applied.failures)));
   if (created || applied.changes > 0) tell.ensured();
   if (certificates.problem !== undefined) return failed(certificates.problem, certificates.lookAgainIn);
-  if (applied.surprised) return again(surpriseRetry);
+  if (applied.surprised) return surprisedBefore ? failed(new Error(surprise)) : again(surpriseRetry);
   if (!complete) return again(incompleteRetry);
   if (certificates.lookAgainIn !== undefined) return again(certificates.lookAgainIn);
   if (left !== undefined) return left.lookAgainIn === undefined ? failed(left.err) : again(left.lookAgainIn);

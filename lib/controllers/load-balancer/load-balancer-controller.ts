@@ -88,6 +88,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   const claims = createClaims(uid => services.list().some(one => one.uid === uid && wantsLoadBalancer(one, rules)));
   const refusals = createRefusals(clock);
   const pipelines = new Map<number, Pipeline>();
+  /** Services whose load balancer turned out in the last run to be another than it was taken for. */
+  const surprised = new Set<string>();
   const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
 
   const pipelineOf = (id: number): Pipeline => {
@@ -221,8 +223,12 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     const status = await writeStatus(service, complete, wanted, tell, run);
     if (status !== undefined) return status;
     const left = await deps.certificates.cleanUp(certificates.obsolete, o);
+    const surprisedBefore = surprised.has(run.key);
+    if (applied.surprised) surprised.add(run.key);
+    else surprised.delete(run.key);
     return conclude({
       applied,
+      surprisedBefore,
       created: present === undefined,
       certificates,
       left,
@@ -286,6 +292,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     };
     await cleanUpLoadBalancers(service, { ...deps, view, forget, pipelineOf }, tell, log, options(run.signal));
     refusals.forget(service.uid);
+    surprised.delete(run.key);
     const finalizers = service.finalizers.filter(finalizer => finalizer !== cleanupFinalizer);
     const written = await write(service, { finalizers, ...(service.deleting ? {} : { ingress: [] }) }, run);
     return 'kind' in written ? written : done;

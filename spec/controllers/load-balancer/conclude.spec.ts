@@ -39,6 +39,10 @@ describe('the end of a run', () => {
     assert.deepEqual(end({ left: { err, lookAgainIn: 3_600_000 } }).slice(0, 2), ['again', 3_600_000]);
   });
 
+  it('is a failure where what is refused as made already is missing again', () => {
+    assert.deepEqual(end({ surprisedBefore: true }, { surprised: true }).slice(0, 1), ['failed']);
+  });
+
   it('is done without a word when nothing was to be done', () => {
     assert.deepEqual(end(), ['done', undefined, '']);
     assert.deepEqual(end({}, { changes: 1 }), ['done', undefined, 'EnsuredLoadBalancer']);
