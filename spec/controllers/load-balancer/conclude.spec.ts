@@ -25,6 +25,7 @@ describe('the end of a run', () => {
       created: false,
       certificates: { problem: undefined, lookAgainIn: undefined },
       left: undefined,
+      surprisedBefore: false,
       complete: true,
       hasNotices: false,
       tell,
