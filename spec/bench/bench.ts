@@ -43,7 +43,7 @@ async function main(): Promise<number> {
   }
   const cluster = await startRealCluster();
   const compileCache = mkdtempSync(join(tmpdir(), 'compile-cache-'));
-  const bench: Bench = { cluster, quick: values.quick, compileCache, say };
+  const bench: Bench = { cluster, quick: values.quick, compileCache };
   const results: Result[] = [];
   try {
     // The image comes with compiled code; here the first controller writes it.

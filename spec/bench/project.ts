@@ -11,7 +11,6 @@ export interface Bench {
   readonly quick: boolean;
   /** Where the controller keeps its compiled code, as the image does. */
   readonly compileCache: string;
-  readonly say: (line: string) => void;
 }
 
 /** Requests at the fake: without and with `GET /actions`. */
