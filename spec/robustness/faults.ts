@@ -138,7 +138,8 @@ const refused = (code: number, more: { readonly retryAfter?: number } = {}): Fau
   name: more.retryAfter === undefined ? `${code}` : `${code}, Retry-After ${more.retryAfter}`,
   fits: isKubernetes,
   kubernetes: { kind: 'status', code, ...more },
-  told: new RegExp(`\\b${code}\\b`),
+  // That what is to be written is gone is no trouble: somebody else was faster.
+  ...(code !== 404 && { told: new RegExp(`\\b${code}\\b`) }),
 });
 
 const api: readonly FaultCase[] = [

@@ -175,7 +175,10 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
       if (change.kind === 'delete') reports.deleting(node);
       await applyLifecycle(client, node, change, run.signal);
     } catch (err) {
-      if (isNotFound(err)) return done;
+      if (isNotFound(err)) {
+        run.log.debug('Found node gone while changing it', { node: node.name, err });
+        return done;
+      }
       if (isConflict(err)) return failed(err, run.attempt < conflictRetries ? conflictRetry : undefined);
       if (change.kind === 'delete') reports.deletingFailed(node, err);
       return failed(err);

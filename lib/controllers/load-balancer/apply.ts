@@ -4,7 +4,7 @@ import { withoutNetwork, withoutTarget } from '../../hetzner/lb-changes.ts';
 import type { LoadBalancer, TargetBody } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Pipeline } from '../route/pipeline.ts';
+import type { Pipeline } from '../pipeline.ts';
 import { callOf, changeMessages, detachCall, subjectOf } from './calls.ts';
 import { essentialsOf } from './essentials.ts';
 import { leftNetwork, withChange } from './model.ts';

@@ -1,7 +1,7 @@
 import { targetKey } from '../../hetzner/lb-changes.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
 import type { CallOptions } from '../../hetzner/types.ts';
-import type { Step } from '../route/pipeline.ts';
+import type { Step } from '../pipeline.ts';
 import type { LoadBalancerChange } from './plan.ts';
 
 /** Changes that are one call. */

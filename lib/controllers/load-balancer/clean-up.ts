@@ -5,7 +5,7 @@ import type { CallOptions } from '../../hetzner/types.ts';
 import type { KubeService } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../streams/clock.ts';
-import type { Pipeline } from '../route/pipeline.ts';
+import type { Pipeline } from '../pipeline.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
 import { ownerLabel } from './identity.ts';
 import { type ServiceReport, textOf } from './report.ts';

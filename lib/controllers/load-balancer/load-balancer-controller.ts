@@ -1,6 +1,5 @@
 import { defer, ignoreElements, merge, type Observable, tap } from 'rxjs';
 import type { Actions } from '../../hetzner/actions.ts';
-import { classOf } from '../../hetzner/errors.ts';
 import type { LoadBalancerSnapshot, LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
@@ -21,7 +20,6 @@ import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Instances } from '../instances.ts';
 import type { NodeNetworks } from '../networks.ts';
-import { createPipeline, type Pipeline } from '../route/pipeline.ts';
 import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
 import { claimed, createClaims } from './claims.ts';
@@ -33,6 +31,7 @@ import { choose, idNotices } from './identity.ts';
 import { heldWithout, type NetworkChoice } from './network-choice.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
+import { createPipelines } from './pipelines.ts';
 import { planLoadBalancer } from './plan.ts';
 import { createRefusals } from './refusals.ts';
 import { createReport, type ServiceReport, textOf } from './report.ts';
@@ -87,22 +86,10 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   const observer = createObserver({ ...deps, view });
   const claims = createClaims(uid => services.list().some(one => one.uid === uid && wantsLoadBalancer(one, rules)));
   const refusals = createRefusals(clock);
-  const pipelines = new Map<number, Pipeline>();
+  const pipelines = createPipelines(deps.actions, clock);
   /** Services whose load balancer turned out in the last run to be another than it was taken for. */
   const surprised = new Set<string>();
   const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
-
-  const pipelineOf = (id: number): Pipeline => {
-    const known = pipelines.get(id);
-    if (known !== undefined) return known;
-    const pipeline = createPipeline({
-      waitForAction: (action, signal) => deps.actions.wait(action, options(signal)),
-      isLocked: err => classOf(err) === 'locked',
-      clock,
-    });
-    pipelines.set(id, pipeline);
-    return pipeline;
-  };
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
     const stored = services.get(run.key);
@@ -214,7 +201,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     tell.checkType(loadBalancer, wanted.config.type);
     const plan = planLoadBalancer(loadBalancer, desired, nameIsTaken);
     if (plan.stages.length > 0 && present !== undefined) tell.ensuring();
-    const pipeline = pipelineOf(loadBalancer.id);
+    const pipeline = pipelines.of(loadBalancer.id);
     const applied = await applyPlan(loadBalancer, plan, { api, pipeline, record: view.record, log }, run.signal);
     refusals.learn(service.uid, applied.failures);
     tell.withoutRoom(applied.loadBalancer, plan);
@@ -254,10 +241,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       if (run.signal.aborted) throw err;
       refusals.learnCreation(service.uid, err);
       view.invalidate();
-      const place = config.location ?? config.networkZone;
-      tell.failed(
-        `no load balancer of type ${desired.type?.name ?? defaultType} in ${place} could be made: ${textOf(err)}`,
-      );
+      const what = `type ${desired.type?.name ?? defaultType} in ${config.location ?? config.networkZone}`;
+      tell.failed(`no load balancer of ${what} could be made: ${textOf(err)}`);
       throw err;
     }
   }
@@ -290,7 +275,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       view.forget(id);
       pipelines.delete(id);
     };
-    await cleanUpLoadBalancers(service, { ...deps, view, forget, pipelineOf }, tell, log, options(run.signal));
+    const parts = { ...deps, view, forget, pipelineOf: pipelines.of };
+    await cleanUpLoadBalancers(service, parts, tell, log, options(run.signal));
     refusals.forget(service.uid);
     surprised.delete(run.key);
     const finalizers = service.finalizers.filter(finalizer => finalizer !== cleanupFinalizer);

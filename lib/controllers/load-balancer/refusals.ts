@@ -36,7 +36,7 @@ export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
     learn(uid, failures) {
       for (const { change, err } of failures) {
         const isMove = change.kind === 'attach' || change.kind === 'reattach' || change.kind === 'changeNetwork';
-        if (!isMove || !isForGood(err)) continue;
+        if (!isMove || !isForGood(err) || isOfDetachment(err)) continue;
         if (change.ip !== undefined) addresses.add(uid, change.ip);
         if (change.kind === 'changeNetwork') networks.add(uid, change.network);
       }
@@ -68,6 +68,10 @@ function memory<T>(clock: Pick<Clock, 'monotonic'>) {
     delete: (uid: string) => refused.delete(uid),
   };
 }
+
+/** Where not even the present network could be left, nothing was dropped and nothing is known of the new address. */
+const isOfDetachment = (err: unknown): boolean =>
+  err instanceof HetznerError && err.route.endsWith('/detach_from_network');
 
 const isForGood = (err: unknown): boolean =>
   (err instanceof HetznerError && classOf(err) === 'permanent') || codeOf(err) === 'ip_not_available';

@@ -163,6 +163,12 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   }
 
   /** Resolves with how the run ends when not all could be written. */
+  /** Somebody deleted the node meanwhile: nothing is left to do. */
+  function gone(node: KubeNode, err: unknown, { log }: Reconcile): Outcome {
+    log.debug('Found node gone while changing it', { node: node.name, err });
+    return done;
+  }
+
   async function write(node: KubeNode, changes: readonly NodeChange[], run: Reconcile): Promise<Outcome | undefined> {
     let latest = node;
     try {
@@ -172,7 +178,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       }
       return undefined;
     } catch (err) {
-      if (isNotFound(err)) return done;
+      if (isNotFound(err)) return gone(node, err, run);
       return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
     }
   }

@@ -1,7 +1,7 @@
 import type { Cloud } from '../../hetzner/cloud.ts';
 import { isNotFound } from '../../hetzner/errors.ts';
 import type { Action } from '../../hetzner/types.ts';
-import type { Pipeline, Step } from './pipeline.ts';
+import type { Pipeline, Step } from '../pipeline.ts';
 import type { RouteChange } from './plan.ts';
 import type { RouteTable } from './route-table.ts';
 

@@ -20,7 +20,7 @@ import type { Run } from '../../streams/workqueue.ts';
 import type { ControllerHooks } from '../controller.ts';
 import { parseIPv4CIDR } from '../ip.ts';
 import type { NodeNetworks } from '../networks.ts';
-import { createPipeline } from './pipeline.ts';
+import { createPipeline } from '../pipeline.ts';
 import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';

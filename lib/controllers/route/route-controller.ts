@@ -11,6 +11,7 @@ import { done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run, Trigger } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Block } from '../ip.ts';
+import type { Pipeline } from '../pipeline.ts';
 import { applyRoute } from './apply.ts';
 import { createClaimants } from './claimants.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
@@ -22,7 +23,6 @@ import {
   routableCIDRs,
   type ServerLookup,
 } from './desired.ts';
-import type { Pipeline } from './pipeline.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
 import { limitRetry, type RouteReport } from './report.ts';
 import type { RouteTable } from './route-table.ts';

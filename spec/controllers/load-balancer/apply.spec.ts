@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { applyPlan } from '../../../lib/controllers/load-balancer/apply.ts';
 import { newListener } from '../../../lib/controllers/load-balancer/listener-difference.ts';
 import { planLoadBalancer } from '../../../lib/controllers/load-balancer/plan.ts';
-import type { Step } from '../../../lib/controllers/route/pipeline.ts';
+import type { Step } from '../../../lib/controllers/pipeline.ts';
 import type { LoadBalancer, LoadBalancerTarget } from '../../../lib/hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../../lib/hetzner/load-balancers.ts';
 import { hetznerError, memoryLogger } from '../../hetzner/support.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Pipeline } from '../../../lib/controllers/pipeline.ts';
 import { applyRoute } from '../../../lib/controllers/route/apply.ts';
-import type { Pipeline } from '../../../lib/controllers/route/pipeline.ts';
 import type { RouteChange } from '../../../lib/controllers/route/plan.ts';
 import type { RouteTable } from '../../../lib/controllers/route/route-table.ts';
 import type { Action, Route } from '../../../lib/hetzner/types.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Subject } from 'rxjs';
 import { parseIPv4CIDR } from '../../../lib/controllers/ip.ts';
-import { createPipeline } from '../../../lib/controllers/route/pipeline.ts';
+import { createPipeline } from '../../../lib/controllers/pipeline.ts';
 import { createRouteReport } from '../../../lib/controllers/route/report.ts';
 import { routeController } from '../../../lib/controllers/route/route-controller.ts';
 import { createRouteTable } from '../../../lib/controllers/route/route-table.ts';

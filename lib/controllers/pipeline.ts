@@ -1,5 +1,5 @@
-import type { Action } from '../../hetzner/types.ts';
-import type { Clock } from '../../streams/clock.ts';
+import type { Action } from '../hetzner/types.ts';
+import type { Clock } from '../streams/clock.ts';
 
 /**
  * Sends one step of a change; its action is awaited before the next step of that change.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createPipeline, type Step } from '../../../lib/controllers/route/pipeline.ts';
-import type { Action } from '../../../lib/hetzner/types.ts';
-import { systemClock } from '../../../lib/streams/clock.ts';
+import { createPipeline, type Step } from '../../lib/controllers/pipeline.ts';
+import type { Action } from '../../lib/hetzner/types.ts';
+import { systemClock } from '../../lib/streams/clock.ts';
 
 const turn = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0));
 

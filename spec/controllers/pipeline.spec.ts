@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { createPipeline, type Step } from '../../../lib/controllers/route/pipeline.ts';
-import type { Action } from '../../../lib/hetzner/types.ts';
-import { rejection, virtualClock, virtualTime } from '../../hetzner/support.ts';
+import { createPipeline, type Step } from '../../lib/controllers/pipeline.ts';
+import type { Action } from '../../lib/hetzner/types.ts';
+import { rejection, virtualClock, virtualTime } from '../hetzner/support.ts';
 
 const locked = new Error('locked');
 
