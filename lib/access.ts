@@ -41,7 +41,8 @@ export async function openAccess({ settings, clock, logger, secrets }: AccessOpt
     return current;
   };
   const connection = await connect(settings).catch(fatal);
-  if (connection.tls().rejectUnauthorized === false)
+  const speaksTLS = connection.server.startsWith('https:');
+  if (speaksTLS && connection.tls().rejectUnauthorized === false)
     logger.warn('Left the certificate of the Kubernetes API unverified', {
       setting: 'kubeconfig',
       hint: 'remove insecure-skip-tls-verify from the kubeconfig and name the CA',
