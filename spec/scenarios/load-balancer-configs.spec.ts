@@ -252,7 +252,7 @@ it('gives each Service that leaves the place to the variables the load balancer 
 
   assert.equal((await made(s, 'rc-20')).lb.id, 7);
   const [unknown = ''] = (await warnings(s, 'rc-20')).filter(text => text.startsWith('UnknownAnnotation'));
-  for (const key of ['http-redirect-https', 'algorithm (did you mean algorithm-type?)', 'network'])
+  for (const key of ['http-redirect-https', 'algorithm (did you mean algorithm-type?)'])
     assert.ok(unknown.includes(`load-balancer.hetzner.cloud/${key}`), unknown);
 
   assert.ok((await warnings(s, 'rc-21-d')).some(text => text.includes('load-balancer.hetzner.cloud/network-zone')));
