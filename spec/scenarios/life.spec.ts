@@ -166,6 +166,7 @@ it('BUG-016, BUG-017: an off server taints its node until that is ready, another
   await setReady(s.cluster, 'w1', 'True');
   await s.waitForNode('w1', node => taintsOf(node).join() === 'user', 20_000);
   assert.ok(!taintsOf(await getNode(s.cluster, 'w2')).includes(SHUTDOWN));
+  await controller.waitForLine(({ msg, node }) => msg === 'Removed shutdown taint' && node === 'w1', 'w1 is back');
   assert.deepEqual(
     linesAbout(controller, 'w1', 'info').filter(msg => msg.includes('shut')),
     ['Tainted node as shut down', 'Removed shutdown taint'],
