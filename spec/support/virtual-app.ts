@@ -25,6 +25,8 @@ export interface VirtualStartOptions {
   readonly args?: readonly string[];
   /** Added to the usual variables; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Keeps neither runs nor log lines below `warn`, so that memory is that of the program. */
+  readonly forgets?: boolean;
 }
 
 /** The application in this process. What the process around it does (signals, servers, exit) is not here. */
@@ -56,7 +58,7 @@ export interface Spent {
 
 /** One fake project, one fake cluster and the controllers between them, in one process and in virtual time: days pass in seconds. */
 export interface VirtualApp
-  extends Pick<VirtualTime, 'now' | 'advance' | 'until' | 'settled' | 'setWallClock'>,
+  extends Pick<VirtualTime, 'now' | 'advance' | 'until' | 'settled' | 'setWallClock' | 'timers'>,
     KubeAccess {
   readonly kubernetes: FakeKubernetes;
   readonly hetzner: FakeHetzner;
@@ -107,7 +109,12 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
     for (const controller of controllers) await controller.kill();
     for (const controller of controllers) controller.lines();
   });
-  t.mock.method(Math, 'random', seededRandom());
+  // Not as a mock, which keeps each call with its stack.
+  const { random } = Math;
+  Math.random = seededRandom();
+  t.after(() => {
+    Math.random = random;
+  });
   const time = useVirtualTime(t);
   const { now, clock } = time;
   const token = randomBytes(32).toString('hex');
@@ -153,7 +160,9 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
       level: settings.log.level,
       secrets: () => [...projects.keys()],
       clock,
-      write: line => written.push(line),
+      write: line => {
+        if (more.forgets !== true || !line.includes('"level":"info"')) written.push(line);
+      },
     });
     const [metrics, health] = [createMetrics(), createHealth()];
     const dispatcher = new InProcessDispatcher(exchangerFor(user));
@@ -178,7 +187,9 @@ export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): Vi
     const app = createApp({ settings, ...clients, clock, logger, metrics, health, identity: user });
     let error: unknown;
     const subscription = app.runs$.subscribe({
-      next: run => runs.push(run),
+      next: run => {
+        if (more.forgets !== true) runs.push(run);
+      },
       error: err => {
         error = err;
       },

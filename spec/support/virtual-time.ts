@@ -16,6 +16,8 @@ export interface VirtualTime {
   settled<T>(promise: Promise<T>, most?: number): Promise<T>;
   /** Sets the wall clock forward or back (NTP, a resumed machine); timers and the monotonic clock do not notice. */
   setWallClock(byMs: number): void;
+  /** How many timers wait. */
+  timers(): number;
 }
 
 interface Timer extends HeapItem {
@@ -128,6 +130,7 @@ export const useVirtualTime = (t: TestContext, start = Date.UTC(2026, 10, 1)): V
       await until('the promise is settled', () => !open, most);
       return promise;
     },
+    timers: () => queue.size,
     setWallClock: byMs => {
       wallOffset += byMs;
       moveTo(now);
