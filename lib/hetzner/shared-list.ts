@@ -43,7 +43,16 @@ export const createSharedList = <T, L>(options: SharedListOptions<T, L>): Shared
   const mostUrgent = (): Priority => priorities.find(priority => (waiting.get(priority) ?? 0) > 0) ?? 'refresh';
 
   const source = snapshotSource<readonly T[]>({
-    fetch: () => fromAbortable(signal => fetch({ priority: mostUrgent(), signal })),
+    // Asked for each page and while it waits: a node that joins must not wait for a refresh that others began.
+    fetch: () =>
+      fromAbortable(signal =>
+        fetch({
+          get priority() {
+            return mostUrgent();
+          },
+          signal,
+        }),
+      ),
     clock,
     errorHoldOff: options.errorHoldOff ?? (failures => backoff(failures - 1)),
     ...(minInterval === undefined ? {} : { minInterval }),

@@ -53,6 +53,7 @@ export type Priority = (typeof priorities)[number];
 
 /** What every call to Hetzner carries. */
 export interface CallOptions {
+  /** May rise while the call waits, when somebody joins a shared read. */
   readonly priority: Priority;
   /** Ends the call, also while it waits for budget. Writes carry the signal of the leadership term. */
   readonly signal: AbortSignal;

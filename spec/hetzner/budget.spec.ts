@@ -245,6 +245,26 @@ describe('a short budget', () => {
     await time.until(Promise.all(load), 20);
   });
 
+  it('notices within a second that a call has become more urgent while it waited', async t => {
+    const { time, budget, headers, started } = setUp(t);
+    headers(100);
+    let priority: Priority = 'refresh';
+    const { signal } = calling();
+    const options = {
+      get priority() {
+        return priority;
+      },
+      signal,
+    };
+    const done = budget.run(options, async () => void started.push('list'));
+    await time.advance(5_000, 100);
+    assert.deepEqual(started, [], 'periodic work leaves what is left to others');
+    priority = 'initialise';
+    const before = Date.now();
+    await time.until(done, 50);
+    assert.ok(Date.now() - before <= 1_300, `${Date.now() - before} ms`);
+  });
+
   it('lets a call that moved up overtake none of the initialisations', async t => {
     const { time, quick, started, headers } = setUp(t);
     await time.until(quick('route', 'first'));

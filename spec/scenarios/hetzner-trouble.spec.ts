@@ -49,6 +49,20 @@ it('BUG-068: an empty quota delays nodes that join and changes nothing else', as
   );
 });
 
+it('BUG-068: a node that joins while a periodic list waits for quota does not wait with it', async t => {
+  const v = virtualApp(t);
+  for (const i of range(300)) v.hetzner.servers.create({ name: `x${i}` });
+  await settled(v, 1);
+  // Enough for a join, too little for what is periodic; the list of 300 takes seven requests.
+  v.hetzner.setRateLimit({ remaining: 40 });
+  v.hetzner.faults.add({ kind: 'error', status: 503, code: 'unavailable', times: 1 });
+  await v.until('a refresh waits', () => v.hetzner.requests.at(-1)?.status === 503, 10 * MINUTE);
+  v.hetzner.setRateLimit({ remaining: 40 });
+  await join(v, 2);
+  const took = await v.until('it is initialised', () => isInitialised(v.node('w2') as never), 10 * MINUTE);
+  assert.ok(took <= 15 * SECOND, `${took} ms`);
+});
+
 it('BUG-068: 403 is an error that is shown, backs off, and touches no node', async t => {
   const v = virtualApp(t);
   const controller = await settled(v, 2);
