@@ -42,6 +42,8 @@ const generalCodes: readonly (readonly [status: number, code: string])[] = [
 
 const isHetzner = (operation: Operation): boolean => operation.side === 'hetzner';
 const isKubernetes = (operation: Operation): boolean => operation.side === 'kubernetes';
+const isRead = (operation: Operation): boolean =>
+  operation.side === 'kubernetes' && ['get', 'list', 'watch'].includes(operation.verb);
 const isWatch = (operation: Operation): boolean => operation.side === 'kubernetes' && operation.verb === 'watch';
 const startsAction = (operation: Operation): boolean => operation.side === 'hetzner' && operation.startsAction;
 const isGone = (operation: Operation): boolean =>
@@ -136,7 +138,8 @@ function wrongTypes(body: unknown): unknown {
 
 const refused = (code: number, more: { readonly retryAfter?: number } = {}): FaultCase => ({
   name: more.retryAfter === undefined ? `${code}` : `${code}, Retry-After ${more.retryAfter}`,
-  fits: isKubernetes,
+  // Reads conflict with nothing, and have no body that could be wrong.
+  fits: operation => isKubernetes(operation) && !(isRead(operation) && (code === 409 || code === 422)),
   kubernetes: { kind: 'status', code, ...more },
   // That what is to be written is gone is no trouble: somebody else was faster.
   ...(code !== 404 && { told: new RegExp(`\\b${code}\\b`) }),

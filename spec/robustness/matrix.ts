@@ -22,6 +22,10 @@ const wereWrong = new Set([
   'update lease x 409',
   'update lease x reset after',
   'watch leases x 500',
+  'load_balancer: add_target x 422 target_already_defined',
+  'patch service status x 409',
+  'patch service status x 404',
+  'list actions x 423 locked',
 ]);
 
 export const nameOf = ({ operation, fault }: Cell): string => `${operation.name} x ${fault.name}`;

@@ -106,8 +106,9 @@ ${renderRows(rows)}
 | random life of nodes with faults, 10,000 steps | \`make scenarios\` (life-at-random; SEED, STEPS) | no node with a machine deleted |
 | random changes and faults of load balancers | \`make scenarios\` (load-balancer-random; SEED, RUNS) | at rest at what is wanted |
 | leadership under stress | \`make scenarios\` (replicas) | never two writers |
-| a week with 1,000 nodes and other users of the quota | \`make scale\` (quota-week) | see its output |
-| a month with churn | \`make scale\` (soak) | see its output |
+| a week with 1,000 nodes while others use the quota up every few hours, for up to ten minutes | \`make scale\` (quota-week; DAYS, NODES, SEED) | 55 bursts of joins: all initialised within 58 s of the quota's return, 253 of 7,733 requests refused |
+| a month with churn, 60 nodes and 12 Services | \`make scale\` (soak; DAYS, NODES, SERVICES) | heap 30, 31, 33 MiB after 10, 20, 30 days; 13 timers, 2 watches and 404 series each time |
+| text and JSON from outside | \`make scenarios\` (hostile-input) | 15 readers of text, 14 of JSON: none throws what is not declared, time in proportion to size |
 `;
 
 /** Names of fields that failed or did not run. */

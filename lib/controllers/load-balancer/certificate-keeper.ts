@@ -89,9 +89,10 @@ export function createCertificateKeeper({
     } catch (err) {
       if (o.signal.aborted) throw err;
       if (!isNotFound(err)) {
-        logger.debug('Could not delete certificate yet', { certificateID: certificate.id, err });
-        // Somebody else uses it.
-        return { err, lookAgainIn: codeOf(err) === 'service_error' ? usedElsewhere : undefined };
+        const isUsed = codeOf(err) === 'service_error';
+        // Of anything else the queue tells.
+        if (isUsed) logger.warn('Left certificate that something else uses', { certificateID: certificate.id, err });
+        return { err, lookAgainIn: isUsed ? usedElsewhere : undefined };
       }
     }
     writes.forget(certificate.id, clock.monotonic());

@@ -74,6 +74,7 @@ export interface LoadBalancerControllerDeps {
 }
 
 const conflictRetry = 200;
+const conflictRetries = 5;
 /** A list younger than this is good enough for a run after a failure, in ms. */
 const retryMaxAge = 60_000;
 
@@ -103,16 +104,16 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   async function write(
     service: KubeService,
     patch: ServicePatch,
-    { signal }: Reconcile,
+    { key, attempt, signal }: Reconcile,
   ): Promise<KubeService | Outcome> {
     try {
       const written = await patchServiceStatus(client, service, patch, signal);
       ownWrites.record(written);
       return written;
     } catch (err) {
-      if (isNotFound(err)) return done;
+      if (isNotFound(err) && services.get(key) === undefined) return done;
       if (!signal.aborted && !isConflict(err)) report.about(service).failed(textOf(err));
-      return failed(err, isConflict(err) ? conflictRetry : undefined);
+      return failed(err, isConflict(err) && attempt < conflictRetries ? conflictRetry : undefined);
     }
   }
 

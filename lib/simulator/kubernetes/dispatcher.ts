@@ -10,6 +10,10 @@ export interface Exchanger {
 /** How undici says that a peer cut the connection, so that clients treat both alike. */
 const connectionReset = (): Error => Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
 
+/** How undici says that an answer did not begin in time. */
+const headersTimeout = (): Error =>
+  Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+
 const bodyText = (body: unknown): string => {
   if (body === null || body === undefined) return '';
   if (typeof body === 'string') return body;
@@ -56,6 +60,7 @@ export class InProcessDispatcher extends Dispatcher {
       if (state === 'ended') return false;
       state = 'ended';
       this.#aborts.delete(fail);
+      clearTimeout(timer);
       return true;
     };
     const fail = (reason: Error): void => {
@@ -78,6 +83,8 @@ export class InProcessDispatcher extends Dispatcher {
       },
     };
     this.#aborts.add(fail);
+    const limit = options.headersTimeout ?? 0;
+    const timer = limit > 0 ? setTimeout(() => fail(headersTimeout()), limit) : undefined;
     handler.onRequestStart?.(controller, {});
     const arrive = (): void => {
       if (state === 'ended') return;
@@ -85,7 +92,10 @@ export class InProcessDispatcher extends Dispatcher {
       gone = this.#fake.exchange(
         { method, url: withQuery(path, query), headers: flatHeaders(headers), body: bodyText(body) },
         {
-          start: (status, answered) => void handler.onResponseStart?.(controller, status, { ...answered }, ''),
+          start: (status, answered) => {
+            clearTimeout(timer);
+            handler.onResponseStart?.(controller, status, { ...answered }, '');
+          },
           write: chunk => {
             if (state === 'open') handler.onResponseData?.(controller, Buffer.from(chunk));
           },
