@@ -42,17 +42,12 @@ interface Ticket {
   entry: number;
   waiting: boolean;
   readonly begin: () => Promise<void>;
-  /** What was asked for, by now: others may have joined a shared read. */
-  readonly asked: () => Level;
 }
 
 const firstPause = 3_000;
 const longestPause = 60_000;
 /** What was known longer ago than this is checked with a single request before several are sent. */
 const knowledgeAge = 60_000;
-const mostUrgent = levelOf('initialise');
-/** How soon is noticed that a call that waits has become more urgent. */
-const lookAgain = 1_000;
 /** How long that single request may hold up the others. */
 const checkPatience = 1_000;
 
@@ -129,10 +124,17 @@ export const createBudget = (options: BudgetOptions): Budget => {
         ticket.since += patienceOf(ticket.level);
         ticket.level = (ticket.level - 1) as Level;
       }
-      const asked = ticket.asked();
-      if (asked < ticket.level) [ticket.level, ticket.since] = [asked, at];
       if (ticket.level !== before) enqueue(ticket);
     }
+  };
+
+  /** The call has become more urgent, maybe before it is queued. */
+  const raise = (ticket: Ticket, level: Level): void => {
+    if (level >= ticket.level) return;
+    [ticket.level, ticket.since] = [level, now()];
+    if (!tickets.has(ticket)) return;
+    enqueue(ticket);
+    pump();
   };
 
   /** Level of the first ticket that has no permit yet. */
@@ -143,10 +145,7 @@ export const createBudget = (options: BudgetOptions): Budget => {
 
   const nextMove = (at: number): number => {
     let first = Number.POSITIVE_INFINITY;
-    for (const ticket of tickets) {
-      first = Math.min(first, ticket.since + patienceOf(ticket.level) - at);
-      if (ticket.level > mostUrgent) first = Math.min(first, lookAgain);
-    }
+    for (const ticket of tickets) first = Math.min(first, ticket.since + patienceOf(ticket.level) - at);
     return first;
   };
 
@@ -191,6 +190,7 @@ export const createBudget = (options: BudgetOptions): Budget => {
       const leave = (): void => {
         ticket.waiting = false;
         tickets.delete(ticket);
+        raises?.unsubscribe();
         signal.removeEventListener('abort', onAbort);
       };
       const onAbort = (): void => {
@@ -216,14 +216,8 @@ export const createBudget = (options: BudgetOptions): Budget => {
         if (heard && refused === refusedBefore) answered();
         pump();
       };
-      const ticket: Ticket = {
-        level: levelOf(o.priority),
-        since: now(),
-        entry: 0,
-        waiting: true,
-        begin,
-        asked: () => levelOf(o.priority),
-      };
+      const ticket: Ticket = { level: levelOf(o.priority), since: now(), entry: 0, waiting: true, begin };
+      const raises = o.raised$?.subscribe(priority => raise(ticket, levelOf(priority)));
       signal.addEventListener('abort', onAbort);
       tickets.add(ticket);
       enqueue(ticket);

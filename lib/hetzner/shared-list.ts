@@ -1,4 +1,4 @@
-import { map, type Observable, type SchedulerLike } from 'rxjs';
+import { BehaviorSubject, map, type Observable, type SchedulerLike } from 'rxjs';
 import { exponentialBackoff } from '../streams/backoff.ts';
 import type { Clock } from '../streams/clock.ts';
 import { firstValue } from '../streams/first-value.ts';
@@ -40,19 +40,16 @@ export const createSharedList = <T, L>(options: SharedListOptions<T, L>): Shared
   const backoff = exponentialBackoff({ initial: 1_000, max: 30_000, jitter: 'equal' });
   /** How many wait with each priority. */
   const waiting = new Map<Priority, number>();
-  const mostUrgent = (): Priority => priorities.find(priority => (waiting.get(priority) ?? 0) > 0) ?? 'refresh';
+  const urgency$ = new BehaviorSubject<Priority>('refresh');
+  const count = (priority: Priority, change: 1 | -1): void => {
+    waiting.set(priority, (waiting.get(priority) ?? 0) + change);
+    const mostUrgent = priorities.find(one => (waiting.get(one) ?? 0) > 0) ?? 'refresh';
+    if (mostUrgent !== urgency$.value) urgency$.next(mostUrgent);
+  };
 
   const source = snapshotSource<readonly T[]>({
-    // Asked for each page and while it waits: a node that joins must not wait for a refresh that others began.
-    fetch: () =>
-      fromAbortable(signal =>
-        fetch({
-          get priority() {
-            return mostUrgent();
-          },
-          signal,
-        }),
-      ),
+    // A node that joins must not wait for quota with a refresh that others began.
+    fetch: () => fromAbortable(signal => fetch({ priority: urgency$.value, raised$: urgency$, signal })),
     clock,
     errorHoldOff: options.errorHoldOff ?? (failures => backoff(failures - 1)),
     ...(minInterval === undefined ? {} : { minInterval }),
@@ -72,11 +69,11 @@ export const createSharedList = <T, L>(options: SharedListOptions<T, L>): Shared
     notBefore: async (instant, { priority, signal }) => {
       const newest = source.latest();
       onLookup?.(newest !== undefined && newest.requestedAt >= instant);
-      waiting.set(priority, (waiting.get(priority) ?? 0) + 1);
+      count(priority, 1);
       try {
         return listOf(await firstValue(source.notBefore(instant), signal));
       } finally {
-        waiting.set(priority, (waiting.get(priority) ?? 1) - 1);
+        count(priority, -1);
       }
     },
     latest: () => {

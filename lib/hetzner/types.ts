@@ -1,3 +1,5 @@
+import type { Observable } from 'rxjs';
+
 /** The parts of Hetzner Cloud answers that are read. Unknown fields are ignored, missing ones get the stated default. */
 
 export interface PrivateNet {
@@ -53,8 +55,9 @@ export type Priority = (typeof priorities)[number];
 
 /** What every call to Hetzner carries. */
 export interface CallOptions {
-  /** May rise while the call waits, when somebody joins a shared read. */
   readonly priority: Priority;
+  /** The present priority and those that follow, when others join a shared read; a call that waits only becomes more urgent. */
+  readonly raised$?: Observable<Priority>;
   /** Ends the call, also while it waits for budget. Writes carry the signal of the leadership term. */
   readonly signal: AbortSignal;
   /** Asked right before each try is sent; a throw ends the call instead. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { BehaviorSubject } from 'rxjs';
 import { type BudgetOptions, createBudget } from '../../lib/hetzner/budget.ts';
 import type { Priority } from '../../lib/hetzner/types.ts';
 import { calling, hetznerError, memoryLogger, refusal, rejection, virtualClock, virtualTime } from './support.ts';
@@ -245,24 +246,36 @@ describe('a short budget', () => {
     await time.until(Promise.all(load), 20);
   });
 
-  it('notices within a second that a call has become more urgent while it waited', async t => {
+  it('sends a call that waits as soon as it is told that it has become more urgent', async t => {
     const { time, budget, headers, started } = setUp(t);
     headers(100);
-    let priority: Priority = 'refresh';
-    const { signal } = calling();
-    const options = {
-      get priority() {
-        return priority;
-      },
-      signal,
-    };
-    const done = budget.run(options, async () => void started.push('list'));
+    const raised$ = new BehaviorSubject<Priority>('refresh');
+    const done = budget.run({ ...calling('refresh'), raised$ }, async () => void started.push('list'));
     await time.advance(5_000, 100);
     assert.deepEqual(started, [], 'periodic work leaves what is left to others');
-    priority = 'initialise';
-    const before = Date.now();
-    await time.until(done, 50);
-    assert.ok(Date.now() - before <= 1_300, `${Date.now() - before} ms`);
+    raised$.next('initialise');
+    await time.advance(10);
+    assert.deepEqual(started, ['list']);
+    await time.until(done);
+    assert.equal(raised$.observed, false);
+  });
+
+  it('begins at the present priority of a call, and takes none down again', async t => {
+    const { time, budget, headers, quick, started } = setUp(t);
+    headers(5);
+    const raised$ = new BehaviorSubject<Priority>('initialise');
+    const abort = new AbortController();
+    const options = { ...calling('refresh'), raised$ };
+    await time.until(budget.run(options, async () => void started.push('list')));
+    assert.deepEqual(started, ['list']);
+    headers(0);
+    const again = budget.run(options, async () => void started.push('again'));
+    raised$.next('refresh');
+    const route = rejection(quick('route', 'route', abort.signal));
+    await time.until(again, 20);
+    assert.deepEqual(started, ['list', 'again']);
+    abort.abort();
+    await time.until(route);
   });
 
   it('lets a call that moved up overtake none of the initialisations', async t => {
