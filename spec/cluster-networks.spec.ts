@@ -13,6 +13,7 @@ const further = (controlPlane?: string, workerRegex?: string, workerPrefix?: str
   controlPlane,
   workerRegex,
   workerPrefix,
+  podCIDRs: [],
 });
 const names = (chosen: ReturnType<typeof chooseNetworks>): string =>
   'problem' in chosen
@@ -51,6 +52,47 @@ describe('the networks of a cluster', () => {
       assert.equal(names(chooseNetworks({ network: wanted[0], furtherNetworks: wanted[1] }, all)), result);
     });
   }
+
+  describe('with ranges of pod addresses', () => {
+    const range = (network: string, cidr: string) => ({ network, cidr });
+    const chosen = (workerPrefix: string | undefined, ...podCIDRs: ReturnType<typeof range>[]) =>
+      chooseNetworks(
+        { network: 'main', furtherNetworks: { ...further(undefined, undefined, workerPrefix), podCIDRs } },
+        list(5, main, w2, cp),
+      );
+
+    it('know them by id, without those of networks that workers may yet have', () => {
+      const found = chosen('w-', range('main', '10.0.0.0/16'), range('3', '10.1.0.0/16'), range('w-9', '10.2.0.0/16'));
+      assert.ok(!('problem' in found));
+      assert.deepEqual(
+        [...found.podCIDRs],
+        [
+          [1, '10.0.0.0/16'],
+          [3, '10.1.0.0/16'],
+        ],
+      );
+    });
+
+    for (const [title, podCIDRs, problem] of [
+      [
+        'not in the project',
+        [range('x', '10.0.0.0/16')],
+        'HCLOUD_NETWORK_POD_CIDRS: no network with the name or id "x" in the Hetzner Cloud project',
+      ],
+      [
+        'none of the cluster',
+        [range('cp', '10.0.0.0/16')],
+        'HCLOUD_NETWORK_POD_CIDRS: network "cp" is none of the cluster, must be HCLOUD_NETWORK, HCLOUD_CONTROL_PLANE_NETWORK or described by HCLOUD_WORKER_NETWORK_REGEX or HCLOUD_WORKER_NETWORK_PREFIX',
+      ],
+      [
+        'named twice',
+        [range('w-2', '10.0.0.0/16'), range('3', '10.1.0.0/16')],
+        'HCLOUD_NETWORK_POD_CIDRS: network w-2 (3) must be named once, is named by its name and by its id',
+      ],
+    ] as const) {
+      it(`refuse one that is ${title}`, () => assert.deepEqual(chosen('w-', ...podCIDRs), { problem }));
+    }
+  });
 
   it('are run for as long as they are there, and a list that lacks the primary one changes nothing', () => {
     const lists = new Subject<NetworkList>();

@@ -40,6 +40,12 @@ export function canonicalIPv4CIDR(text: string): string | undefined {
   return block && `${ipv4Text(block.first)}/${block.prefix}`;
 }
 
+/** True when the text is the block in canonical spelling: no host bits, no other way to write it. */
+export const sameText = (block: Block, text: string): boolean => text === `${ipv4Text(block.first)}/${block.prefix}`;
+
+/** True when the blocks have an address in common. */
+export const overlaps = (one: Block, other: Block): boolean => one.first <= other.last && other.first <= one.last;
+
 /** True when all of `inner` lies in `outer`. */
 export const contains = (outer: Block, inner: Block): boolean => outer.first <= inner.first && inner.last <= outer.last;
 

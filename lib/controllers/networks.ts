@@ -16,6 +16,8 @@ export interface ChosenNetworks<N extends NodeNetwork = NodeNetwork> {
   readonly controlPlane: N | undefined;
   /** All of them, the primary one first, the others by name. */
   readonly all: readonly N[];
+  /** The range that the pods of a network have their addresses from, by the id of the network; where it is told. */
+  readonly podCIDRs: ReadonlyMap<number, string>;
 }
 
 /** Which of several networks a node is reached in. */

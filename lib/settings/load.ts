@@ -30,9 +30,15 @@ function withoutUnreadSwitch(readings: Readings): Readings {
 }
 
 function furtherNetworks(values: Values): Settings['hcloud']['furtherNetworks'] {
-  const { controlPlaneNetwork, workerNetworkRegex, workerNetworkPrefix } = values;
-  if ((controlPlaneNetwork ?? workerNetworkRegex ?? workerNetworkPrefix) === undefined) return undefined;
-  return { controlPlane: controlPlaneNetwork, workerRegex: workerNetworkRegex, workerPrefix: workerNetworkPrefix };
+  const { controlPlaneNetwork, workerNetworkRegex, workerNetworkPrefix, networkPodCIDRs } = values;
+  if ((controlPlaneNetwork ?? workerNetworkRegex ?? workerNetworkPrefix ?? networkPodCIDRs) === undefined)
+    return undefined;
+  return {
+    controlPlane: controlPlaneNetwork,
+    workerRegex: workerNetworkRegex,
+    workerPrefix: workerNetworkPrefix,
+    podCIDRs: [...(networkPodCIDRs ?? [])],
+  };
 }
 
 function assemble(values: Values, set: Readings['set'], token: string): Settings {

@@ -1,5 +1,5 @@
 import { variable } from './setting.ts';
-import { boolean, namePattern, text } from './value-types.ts';
+import { boolean, namePattern, networkPodCIDRs, text } from './value-types.ts';
 
 /** Which private networks there are, and what is done with them. */
 export const networkVariables = {
@@ -30,6 +30,13 @@ export const networkVariables = {
     undefined,
     'Hetzner Cloud',
     'Instead of HCLOUD_WORKER_NETWORK_REGEX: what the names of further networks begin with.',
+  ),
+  networkPodCIDRs: variable(
+    'HCLOUD_NETWORK_POD_CIDRS',
+    networkPodCIDRs,
+    undefined,
+    'Hetzner Cloud',
+    'Which range of pod addresses each network has, by its name or id: core=10.240.0.0/16,pool-a=10.241.0.0/16. All within --cluster-cidr.',
   ),
   loadBalancerNetwork: variable(
     'HCLOUD_LOAD_BALANCER_NETWORK',

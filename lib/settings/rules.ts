@@ -1,3 +1,5 @@
+import { contains, parseIPv4CIDR } from '../controllers/ip.ts';
+import type { NetworkPodCIDR } from './network-pod-cidrs.ts';
 import { quote } from './quote.ts';
 import { describeSource, type Readings } from './readings.ts';
 import type { Warning } from './report.ts';
@@ -76,10 +78,30 @@ function checkNetworks(readings: Readings): string[] {
       `${mention(readings, 'workerNetworkRegex')} and ${mention(readings, 'workerNetworkPrefix')} exclude each other: set only one`,
     ];
   }
-  const worker = (['workerNetworkRegex', 'workerNetworkPrefix'] as const).find(key => set.has(key));
-  if (worker === undefined || primaryNetwork(values) !== undefined) return [];
+  if (primaryNetwork(values) !== undefined) return [];
+  const further = ['workerNetworkRegex', 'workerNetworkPrefix', 'networkPodCIDRs'] as const;
+  return further
+    .filter(key => set.has(key))
+    .map(
+      key =>
+        `${mention(readings, key)} is invalid without HCLOUD_NETWORK: must have a primary network beside it, HCLOUD_NETWORK or HCLOUD_CONTROL_PLANE_NETWORK`,
+    );
+}
+
+/** Pods outside of the cluster CIDRs are none to Kubernetes, and their routes would stay for good. */
+function checkPodCIDRs(readings: Readings): string[] {
+  const { networkPodCIDRs = [], clusterCIDRs } = readings.values;
+  if (clusterCIDRs === undefined) return [];
+  const allowed = clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined);
+  const isInside = ({ cidr }: NetworkPodCIDR): boolean => {
+    const block = parseIPv4CIDR(cidr);
+    return block !== undefined && allowed.some(one => contains(one, block));
+  };
+  const outside = networkPodCIDRs.find(one => !isInside(one));
+  if (outside === undefined) return [];
+  const { network, cidr } = outside;
   return [
-    `${mention(readings, worker)} is invalid without HCLOUD_NETWORK: must have a primary network beside it, HCLOUD_NETWORK or HCLOUD_CONTROL_PLANE_NETWORK`,
+    `${mention(readings, 'networkPodCIDRs')} is invalid: ${quote(`${network}=${cidr}`)} must lie in ${mention(readings, 'clusterCIDRs')}`,
   ];
 }
 
@@ -143,6 +165,7 @@ export function checkRules(readings: Readings): Findings {
   if (values.robotEnabled && valid('robotUser', 'robotPassword'))
     errors.push(...checkPair(readings, 'robotUser', 'robotPassword'));
   if (valid('network', 'controlPlaneNetwork')) errors.push(...checkNetworks(readings));
+  if (valid('networkPodCIDRs', 'clusterCIDRs')) errors.push(...checkPodCIDRs(readings));
   if (values.securePort !== 0) errors.push(...checkPair(readings, 'tlsCertFile', 'tlsPrivateKeyFile'));
   if (valid('leaseDuration', 'renewDeadline', 'retryPeriod', 'leaderElect'))
     errors.push(...checkLeaderElection(readings));

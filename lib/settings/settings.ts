@@ -1,4 +1,5 @@
 import type { LogLevel } from '../observability/logger.ts';
+import type { NetworkPodCIDR } from './network-pod-cidrs.ts';
 
 export type AddressFamily = 'ipv4' | 'ipv6' | 'dualstack';
 export type ServerCacheMode = 'all' | 'one' | 'off';
@@ -20,6 +21,8 @@ export interface Settings {
           readonly controlPlane: string | undefined;
           readonly workerRegex: string | undefined;
           readonly workerPrefix: string | undefined;
+          /** Ranges of pod addresses, one a network at most; no two overlap. */
+          readonly podCIDRs: readonly NetworkPodCIDR[];
         }
       | undefined;
     readonly networkAttachedCheck: boolean;

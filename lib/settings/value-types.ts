@@ -2,6 +2,7 @@ import { parseLabelSelector } from '../kubernetes/label-selector.ts';
 import { type ControllerList, parseControllerList } from './controller-list.ts';
 import { type Parsed, parseBoolean, parseDuration, parseInteger } from './go-values.ts';
 import { parseNamePattern } from './name-pattern.ts';
+import { type NetworkPodCIDR, parseNetworkPodCIDRs } from './network-pod-cidrs.ts';
 import { parseBaseURL, parseCIDR, parseClusterCIDRs, parseHostPort, parseIPAddress } from './network-values.ts';
 import type { ValueType } from './setting.ts';
 
@@ -67,6 +68,11 @@ export const cidr: ValueType<string> = { name: 'CIDR', parse: parseCIDR, empty: 
 export const clusterCIDRs: ValueType<readonly string[]> = {
   name: 'one or two CIDRs',
   parse: parseClusterCIDRs,
+  empty: 'unset',
+};
+export const networkPodCIDRs: ValueType<readonly NetworkPodCIDR[]> = {
+  name: 'network=CIDR list',
+  parse: parseNetworkPodCIDRs,
   empty: 'unset',
 };
 export const hostPort: ValueType<string> = { name: 'host:port', parse: parseHostPort, empty: 'unset' };

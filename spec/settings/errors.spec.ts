@@ -146,6 +146,33 @@ describe('errors', () => {
       { env: network, argv: ['--allocate-node-cidrs=true'] },
       '--cluster-cidr is not set but HCLOUD_NETWORK_ROUTES_ENABLED="true" (default) with HCLOUD_NETWORK="k8s" (set by environment variable) and --allocate-node-cidrs="true" (set by flag) ask for routes: set --cluster-cidr, or HCLOUD_NETWORK_ROUTES_ENABLED=false',
     ],
+    ...(
+      [
+        ['that is none', 'core=10.240.0.0', 'must have a network and an IPv4 CIDR'],
+        ['of IPv6', 'core=fd00::/48', 'must have a network and an IPv4 CIDR'],
+        ['of no network', '=10.240.0.0/16', 'must have a network and an IPv4 CIDR'],
+        ['with host bits', 'core=10.240.1.0/16', 'must have no bits set beyond the prefix'],
+        ['of a network that has one', 'core=10.240.0.0/16,core=10.241.0.0/16', 'must be the only range of its network'],
+        ['that overlaps another', 'core=10.240.0.0/16,b=10.240.9.0/24', 'must not overlap "core=10.240.0.0/16"'],
+      ] as const
+    ).map(([what, value, why]): [string, Input, string] => [
+      `a range of pods ${what}`,
+      { env: { HCLOUD_NETWORK: 'core', HCLOUD_NETWORK_POD_CIDRS: value }, argv: ['--cluster-cidr=10.0.0.0/8'] },
+      `HCLOUD_NETWORK_POD_CIDRS="${value}" is invalid: must be network=CIDR pairs separated by commas, such as core=10.240.0.0/16,pool-a=10.241.0.0/16: "${value.split(',').at(-1)}" ${why} (set by environment variable)`,
+    ]),
+    [
+      'a range of pods outside of the cluster CIDR',
+      {
+        env: { ...network, HCLOUD_NETWORK_POD_CIDRS: 'k8s=10.0.0.0/16,b=11.0.0.0/16' },
+        argv: ['--cluster-cidr=10.0.0.0/8'],
+      },
+      'HCLOUD_NETWORK_POD_CIDRS="k8s=10.0.0.0/16,b=11.0.0.0/16" (set by environment variable) is invalid: "b=11.0.0.0/16" must lie in --cluster-cidr="10.0.0.0/8" (set by flag)',
+    ],
+    [
+      'ranges of pods without a network',
+      { env: { HCLOUD_NETWORK_POD_CIDRS: 'k8s=10.0.0.0/16' } },
+      'HCLOUD_NETWORK_POD_CIDRS="k8s=10.0.0.0/16" (set by environment variable) is invalid without HCLOUD_NETWORK: must have a primary network beside it, HCLOUD_NETWORK or HCLOUD_CONTROL_PLANE_NETWORK',
+    ],
   ];
   for (const [what, input, message] of single) {
     it(`name ${what}`, () => assert.deepEqual(refused(input), [message]));

@@ -129,6 +129,18 @@ describe('the settings', () => {
       ['10.0.0.0/8', 'fd00::/48'],
     ],
     [
+      'ranges of pods by network',
+      {
+        env: { HCLOUD_NETWORK: 'a', HCLOUD_NETWORK_POD_CIDRS: 'core=10.240.0.0/16, 4711 = 10.241.0.0/16' },
+        argv: ['--cluster-cidr=fd00::/48,10.0.0.0/8'],
+      },
+      s => s.hcloud.furtherNetworks?.podCIDRs,
+      [
+        { network: 'core', cidr: '10.240.0.0/16' },
+        { network: '4711', cidr: '10.241.0.0/16' },
+      ],
+    ],
+    [
       'a loopback API server',
       { env: { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '7445' } },
       s => [s.kubernetes.serviceHost, s.kubernetes.servicePort],

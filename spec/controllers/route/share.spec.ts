@@ -86,7 +86,7 @@ describe('the share of one network of several', () => {
       { id: networkID, name: 'a' },
       { id: other, name: 'b' },
     ];
-    return { primary, controlPlane: undefined, all: [primary, second] };
+    return { primary, controlPlane: undefined, all: [primary, second], podCIDRs: new Map() };
   });
   const elsewhere = server(2, { privateNets: [{ network: other, ip: '10.0.2.2', aliasIPs: [] }] });
   const servers = createServerList([server(1), elsewhere, server(3, { privateNets: [] })], 0);
