@@ -5,6 +5,7 @@ import { orFailInCI, prepare } from '../support/go-tools.ts';
 import { contentList, entriesOf, normalise, partOf, parts, problemsOf } from './contents.ts';
 import { type DebianPackage, fetchPackages } from './debian.ts';
 import { type Architecture, architectures, nativeArchitecture, output, paths, repository, uid } from './definition.ts';
+import { fetchEmulator, type Machine, withMachine } from './emulator.ts';
 import { fetchNode } from './node-binary.ts';
 import { imageOf, layoutOf } from './oci.ts';
 import { makeRoot } from './root.ts';
@@ -31,20 +32,25 @@ interface Built {
   readonly entries: readonly TarEntry[];
   readonly packages: readonly DebianPackage[];
   readonly nodeVersion: string;
+  readonly emulator: string | undefined;
 }
 
 async function buildRoot(root: string, work: string, architecture: Architecture, created: number): Promise<Built> {
-  const [packages, node] = await Promise.all([fetchPackages(work, architecture), fetchNode(architecture)]);
+  const [packages, node, emulator] = await Promise.all([
+    fetchPackages(work, architecture),
+    fetchNode(architecture),
+    fetchEmulator(work, architecture),
+  ]);
   await makeRoot(root, { packages, node: node.directory, bundle });
-  if (architecture === nativeArchitecture) {
-    const [first, second] = [await fillCompileCache(root), await fillCompileCache(root)];
+  await withMachine(root, { architecture, emulator }, async machine => {
+    const [first, second] = [await fillCompileCache(machine), await fillCompileCache(machine)];
     if (first !== second) throw new Error('The compile cache is another one each time, so the image would be, too');
-  } else say(`${architecture}: without a compile cache, as this machine can't run its programs`);
+  });
   const entries = await entriesOf(root);
   const problems = problemsOf(entries);
   if (problems.length > 0) throw new Error(`${architecture}: ${problems.join('\n')}`);
   await normalise(root, entries, created);
-  return { entries, packages: packages.packages, nodeVersion: node.version };
+  return { entries, packages: packages.packages, nodeVersion: node.version, emulator };
 }
 
 function show(architecture: Architecture, entries: readonly TarEntry[]): void {
@@ -61,21 +67,24 @@ function show(architecture: Architecture, entries: readonly TarEntry[]): void {
   );
 }
 
-/** Shows that the image of this machine works as its user on a read-only root. */
-async function start(root: string, version: string): Promise<void> {
-  const answer = await runIn(root, ['version'], { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
+/** Shows that an image works as its user on a read-only root. */
+async function start(machine: Machine, version: string): Promise<void> {
+  const answer = await runIn(machine, ['version'], { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
   if (answer.code !== 0 || !answer.output.includes(`hcloud-reactive-controller ${version} (Node.js `))
     throw new Error(`version: ${answer.code} ${answer.output}`);
   if (!/accepted/.test(answer.output)) throw new Error(`The compile cache is of no use: ${answer.output}`);
-  const asPeer = await runAsPeer(root, ['version']);
-  if (asPeer.code !== 0) throw new Error(`version by /${paths.command}: ${asPeer.code} ${asPeer.output}`);
-  const { code, output: log } = await runController(root);
+  // The kernel starts what a script's first line names without the emulator.
+  const asPeer = machine.isEmulated ? undefined : await runAsPeer(machine, ['version']);
+  if (asPeer !== undefined && asPeer.code !== 0)
+    throw new Error(`version by /${paths.command}: ${asPeer.code} ${asPeer.output}`);
+  const { code, output: log } = await runController(machine);
   if (code !== 0 || !log.includes('"msg":"Created route"'))
     throw new Error(`The controller ended with ${code}\n${log}`);
-  const how = (await canMount) ? 'on a read-only root' : 'in a chroot (mounting is not allowed here, so not read-only)';
-  say(
-    `started ${how} as ${uid}, by its entrypoint and by /${paths.command}: version, and a node initialised and routed`,
-  );
+  const where = (await canMount)
+    ? 'on a read-only root'
+    : 'in a chroot (mounting is not allowed here, so not read-only)';
+  const by = machine.isEmulated ? 'its entrypoint (emulated)' : `its entrypoint and by /${paths.command}`;
+  say(`started ${where} as ${uid}, by ${by}: version, and a node initialised and routed`);
 }
 
 const git = (...args: string[]): Promise<string> =>
@@ -94,13 +103,12 @@ async function buildImages(work: string, created: number): Promise<string> {
       return { architecture, root, ...(await buildRoot(root, join(work, architecture), architecture, created)) };
     }),
   );
-  for (const { architecture, root, entries } of roots) {
+  for (const { architecture, root, entries, emulator } of roots) {
     show(architecture, entries);
     const list = contentList(entries);
     await writeFile(join(output, `contents-${architecture}.txt`), list);
-    if (architecture !== nativeArchitecture) continue;
-    process.stdout.write(list);
-    await start(root, version);
+    if (architecture === nativeArchitecture) process.stdout.write(list);
+    await withMachine(root, { architecture, emulator }, machine => start(machine, version));
   }
   const images = await Promise.all(
     roots.map(({ entries, architecture }) => imageOf(entries, { architecture, version, revision, created })),

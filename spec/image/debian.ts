@@ -17,10 +17,10 @@ export interface Packages {
 }
 
 /**
- * Downloads the packages with a state of apt's own in `directory`, so that neither the system's architectures nor its
- * lists change. Sources and keys are the system's.
+ * Downloads and unpacks packages for an architecture with a state of apt's own in `directory`, so that neither the system's
+ * architectures nor its lists change. Sources and keys are the system's.
  */
-export async function fetchPackages(directory: string, architecture: Architecture): Promise<Packages> {
+export async function debianArchive(directory: string, architecture: Architecture) {
   const state = join(directory, 'apt');
   const debs = join(directory, 'debs');
   for (const path of [join(state, 'lists/partial'), join(state, 'cache/archives/partial'), debs])
@@ -37,10 +37,11 @@ export async function fetchPackages(directory: string, architecture: Architectur
   const flags = Object.entries(options).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
   await obtain('apt-get', [...flags, '-q', 'update']);
 
+  /** Where a package that was downloaded is unpacked. */
   const unpacked = (name: string): string => join(directory, 'unpacked', name);
-  const packages: DebianPackage[] = [];
-  const add = async (names: readonly string[]): Promise<void> => {
+  const download = async (names: readonly string[]): Promise<DebianPackage[]> => {
     await obtain('apt-get', [...flags, '-q', 'download', ...names], { cwd: debs });
+    const packages: DebianPackage[] = [];
     for (const name of names) {
       const deb = (await readdir(debs)).find(file => file.startsWith(`${name}_`));
       if (deb === undefined) throw new Error(`apt-get has not downloaded ${name}`);
@@ -50,14 +51,21 @@ export async function fetchPackages(directory: string, architecture: Architectur
       await mkdir(unpacked(name), { recursive: true });
       await run('dpkg-deb', ['-x', join(debs, deb), unpacked(name)]);
     }
+    return packages;
   };
+  return { download, unpacked };
+}
+
+/** What the image takes from Debian. */
+export async function fetchPackages(directory: string, architecture: Architecture): Promise<Packages> {
+  const { download, unpacked } = await debianArchive(directory, architecture);
   const chosen = filesOf(architecture);
-  await add(Object.keys(chosen));
+  const packages = await download(Object.keys(chosen));
   // Packages of one source share the licence, which then is in another package.
   const shared = await Promise.all(
     Object.keys(chosen).map(name => readlink(join(unpacked(name), paths.licences, name)).catch(() => undefined)),
   );
-  await add([...new Set(shared.filter(name => name !== undefined))]);
+  packages.push(...(await download([...new Set(shared.filter(name => name !== undefined))])));
   return {
     packages,
     copyInto: async root => {

@@ -7,6 +7,7 @@ import { listenHetzner } from '../../lib/simulator/hetzner/listen.ts';
 import { createFakeKubernetes } from '../../lib/simulator/kubernetes/fake.ts';
 import { listenKubernetes } from '../../lib/simulator/kubernetes/listen.ts';
 import { command, entrypoint, environment, paths, uid, user } from './definition.ts';
+import type { Machine } from './emulator.ts';
 import { run } from './run.ts';
 
 /** In a mount namespace of its own the root is bound read-only over itself; /proc is a runtime's work. */
@@ -22,11 +23,16 @@ export const canMount: Promise<boolean> = run('unshare', ['--mount', 'true']).th
 );
 
 /** Starts a program of the image as its user, with its root read-only where that is possible and nothing of the host but the network. */
-async function startIn(root: string, command: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const [program, args] = (await canMount)
+async function startIn(
+  { root, prefix }: Machine,
+  program: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const command = [...prefix, ...program];
+  const [file, args] = (await canMount)
     ? (['unshare', ['--mount', 'sh', '-c', readOnly, root, ...command]] as const)
     : (['chroot', [`--userspec=${user}`, root, ...command]] as const);
-  return spawn(program, args, {
+  return spawn(file, args, {
     env: { ...environment, ...env, PATH: hostPath },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -53,28 +59,32 @@ const ended = (child: ChildProcess): Promise<Ended> =>
 
 /** Runs a command of the image to its end. */
 export const runIn = async (
-  root: string,
+  machine: Machine,
   args: readonly string[],
   env?: Readonly<Record<string, string>>,
-): Promise<Ended> => ended(await startIn(root, [...entrypoint, ...args], env));
+): Promise<Ended> => ended(await startIn(machine, [...entrypoint, ...args], env));
 
 /** The same by the peer's command. */
-export const runAsPeer = async (root: string, args: readonly string[]): Promise<Ended> =>
-  ended(await startIn(root, [...command, ...args]));
+export const runAsPeer = async (machine: Machine, args: readonly string[]): Promise<Ended> =>
+  ended(await startIn(machine, [...command, ...args]));
 
 /**
  * Fills the compile cache as the user who will read it, for his number is part of its name. `--predictable` makes V8
  * compile in one order without changing what the cache is good for.
  */
-export async function fillCompileCache(root: string): Promise<string> {
+export async function fillCompileCache({ root, prefix }: Machine): Promise<string> {
   const directory = join(root, paths.compileCache);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory);
   chownSync(directory, uid, uid);
   const [node = '', ...flagsAndProgram] = entrypoint;
-  const child = spawn('chroot', [`--userspec=${user}`, root, node, '--predictable', ...flagsAndProgram, '--help'], {
-    env: { ...environment, PATH: hostPath },
-  });
+  const child = spawn(
+    'chroot',
+    [`--userspec=${user}`, root, ...prefix, node, '--predictable', ...flagsAndProgram, '--help'],
+    {
+      env: { ...environment, PATH: hostPath },
+    },
+  );
   const { code, output } = await ended(child);
   if (code !== 0) throw new Error(`The program does not start in its image: ${code} ${output}`);
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(file => file.isFile());
@@ -86,7 +96,7 @@ export async function fillCompileCache(root: string): Promise<string> {
 }
 
 /** Runs the controller of the image between simulated Hetzner and Kubernetes until a node is routed, then stops it. */
-export async function runController(root: string, patience = 60_000): Promise<Ended> {
+export async function runController(machine: Machine, patience = 60_000): Promise<Ended> {
   const token = 'x'.repeat(64);
   const hetzner = createFakeHetzner({ token });
   const kubernetes = createFakeKubernetes();
@@ -95,7 +105,7 @@ export async function runController(root: string, patience = 60_000): Promise<En
   hetzner.servers.create({ name: 'w1', network, ip: '10.0.1.1' });
   joinNode(kubernetes, 'w1', '10.244.1.0/24');
   const child = await startIn(
-    root,
+    machine,
     [
       ...entrypoint,
       '--cloud-provider=hcloud',
