@@ -121,6 +121,7 @@ export function createApp(deps: AppDeps): App {
           hetzner: { ...hetzner, ...fencedHetzner(hetzner, term.isValid) },
           client: fencedClient(client, term.isValid),
           events,
+          lease,
           clock,
           logger,
           metrics,

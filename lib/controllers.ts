@@ -8,11 +8,13 @@ import { loadBalancerController } from './controllers/load-balancer/load-balance
 import type { NodeNetworks } from './controllers/networks.ts';
 import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
+import { createProject } from './controllers/project.ts';
 import { networkRoutes } from './controllers/route/network-routes.ts';
+import { createWitness } from './controllers/witness.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
 import type { Network } from './hetzner/types.ts';
 import type { KubeClient } from './kubernetes/client.ts';
-import type { EventRecorder } from './kubernetes/events.ts';
+import type { EventRecorder, EventTarget } from './kubernetes/events.ts';
 import type { Store } from './kubernetes/store.ts';
 import type { KubeNode, KubeService } from './kubernetes/types.ts';
 import type { Logger } from './observability/logger.ts';
@@ -39,6 +41,8 @@ export interface ControllersDeps {
   readonly hetzner: Hetzner;
   readonly client: KubeClient;
   readonly events: EventRecorder;
+  /** What events about the controller itself are recorded on. */
+  readonly lease: EventTarget;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -55,6 +59,13 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const { minResyncPeriod } = settings.routes;
   const safety$ = defer(() => randomInterval(minResyncPeriod, 2 * minResyncPeriod));
 
+  const witness = createWitness(deps.nodes.list, deps.instances.credentialsSince);
+  const project = createProject({
+    ...deps,
+    witness,
+    warn: (reason, message) => deps.events.event(deps.lease, 'Warning', reason, message),
+  });
+
   const node$ = nodeController({
     ...deps,
     settings: nodeSettings(settings, networkID, networks),
@@ -65,12 +76,14 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   });
   const lifecycle$ = lifecycleController({
     ...deps,
+    witness,
     monitorPeriod: settings.nodes.monitorPeriod,
     backoff: quickBackoff,
   });
   const routesOf = (one: Snapshot<Network>): Observable<Run> =>
     networkRoutes({
       ...deps,
+      project,
       network: one,
       servers: hetzner.servers,
       cloud: hetzner.cloud,
@@ -83,6 +96,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const route$ = networks !== undefined ? forEachNetwork(networks, routesOf) : network ? routesOf(network) : EMPTY;
   const loadBalancer$ = loadBalancerController({
     ...deps,
+    project,
     settings: settings.loadBalancers,
     rules: settings.loadBalancers,
     networkID,
@@ -110,6 +124,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
       return run$.pipe(finalize(() => metrics.runningControllers.set(labels, 0)));
     });
   return merge(
+    project.run$,
     networks === undefined ? EMPTY : listedAgain(hetzner.networks, safety$, deps),
     running('node', node$),
     running('lifecycle', lifecycle$),

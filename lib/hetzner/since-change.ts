@@ -3,7 +3,7 @@ import type { Clock } from '../streams/clock.ts';
 /** A value that may change while the process runs, such as credentials. */
 export interface Changing<T> {
   readonly read: () => T;
-  /** Monotonic ms at which it was first read as it is now; -Infinity while it never changed. */
+  /** Monotonic ms at which it was first read as it is now (which it is by this); -Infinity while it never changed. */
   readonly since: () => number;
 }
 
@@ -22,5 +22,11 @@ export const sinceChange = <T>(
     last = text;
     return value;
   };
-  return { read, since: () => changedAt };
+  return {
+    read,
+    since: () => {
+      read();
+      return changedAt;
+    },
+  };
 };

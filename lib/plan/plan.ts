@@ -4,9 +4,11 @@ import { previewLoadBalancers } from '../controllers/load-balancer/preview.ts';
 import { nodeNetworks } from '../controllers/networks.ts';
 import { previewNodes } from '../controllers/node/preview.ts';
 import { joinPreviews, type Preview } from '../controllers/preview.ts';
+import { foreignProject } from '../controllers/project.ts';
 import { previewRoutes } from '../controllers/route/preview.ts';
 import { gatewaysOf } from '../controllers/route/route-table.ts';
 import { shareAtFirstSight, shareInNetwork, wholeShare } from '../controllers/route/share.ts';
+import { createWitness } from '../controllers/witness.ts';
 import { nodeSettings } from '../controllers.ts';
 import type { ServerList } from '../hetzner/server-list.ts';
 import type { Network } from '../hetzner/types.ts';
@@ -30,13 +32,26 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
   const networks = chosen && nodeNetworks(() => chosen);
   const { after, ...node } = previewNodes(mine, lists, nodeSettings(settings, network?.id, networks));
   const nodes = settings.controllers.node ? after : mine;
+  const { doubtsProject } = createWitness(
+    () => mine,
+    () => Number.NEGATIVE_INFINITY,
+  );
+  const doubt = doubtsProject(lists) ? foreignProject : undefined;
   const clusterCIDRs = settings.routes.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined);
   const routesOf = (one: Network, servers: ServerList): Preview => {
     const isOurs = ({ labels }: KubeNode): boolean => selector(labels);
     const all = { list: () => [...nodes, ...others] };
     const whole = others.length === 0 ? wholeShare(all) : shareAtFirstSight(all, isOurs, servers.servers, one.id);
     const share = networks === undefined ? whole : shareInNetwork(whole, networks);
-    return previewRoutes({ network: one, gateways: gatewaysOf(one), nodes: all.list(), servers, clusterCIDRs, share });
+    return previewRoutes({
+      network: one,
+      gateways: gatewaysOf(one),
+      nodes: all.list(),
+      servers,
+      clusterCIDRs,
+      share,
+      doubt,
+    });
   };
   const previews: Readonly<Record<keyof Settings['controllers'], () => Preview | undefined>> = {
     node: () => node,
@@ -55,6 +70,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
         settings: settings.loadBalancers,
         networkID: network?.id,
         robotEnabled: settings.robot.enabled,
+        doubt,
       }),
   };
   return (Object.keys(previews) as (keyof typeof previews)[]).flatMap(controller => {

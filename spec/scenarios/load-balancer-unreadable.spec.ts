@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createFakeHetzner } from '../../lib/simulator/hetzner/fake.ts';
 import { balanced, ingressOf } from '../support/balanced.ts';
 import { deleteService } from '../support/services.ts';
 import { virtualApp } from '../support/virtual-app.ts';
@@ -56,7 +55,7 @@ it('leaves the status as it is while the wanted hostname is none', async t => {
   assert.match(b.events('web').join('\n'), /InvalidAnnotation .*hostname: "not a name" must be a DNS name/);
 });
 
-it('tells when a deleted Service leaves nothing behind that could be deleted, as with a token of another project', async t => {
+it('tells when a deleted Service leaves nothing behind that could be deleted', async t => {
   const v = virtualApp(t);
   const b = balanced(v);
   await b.grow(1, 1);
@@ -66,7 +65,7 @@ it('tells when a deleted Service leaves nothing behind that could be deleted, as
   await v.advance(MINUTE);
   await deleteService(v, 'mail');
   await v.advance(MINUTE);
-  v.rotateToken('x'.repeat(64), createFakeHetzner({ token: 'x'.repeat(64), now: v.now }));
+  v.hetzner.loadBalancers.remove(b.balancer('web').id);
   await deleteService(v, 'web');
   await v.advance(MINUTE);
   const line = lines().filter(({ msg }) => msg === 'Found no load balancer to delete');
@@ -74,6 +73,6 @@ it('tells when a deleted Service leaves nothing behind that could be deleted, as
     line.map(({ service }) => service),
     ['default/web'],
   );
-  assert.match(b.events('web').join('\n'), /Warning LoadBalancerNotFound .*HCLOUD_TOKEN is of another project/);
+  assert.match(b.events('web').join('\n'), /Warning LoadBalancerNotFound /);
   assert.doesNotMatch(b.events('mail').join('\n'), /LoadBalancerNotFound/);
 });

@@ -1,4 +1,4 @@
-import type { Trust } from './witness.ts';
+import type { Trust } from '../witness.ts';
 
 /** What an answer of Hetzner says of the machine of a node that is not ready. */
 export type MachineState = 'running' | 'off' | 'missing';

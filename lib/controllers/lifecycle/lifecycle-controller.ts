@@ -13,17 +13,18 @@ import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import { type InstanceLists, type Instances, isOurs, type Located, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
+import type { Witness } from '../witness.ts';
 import { applyLifecycle } from './apply.ts';
 import { desiredNode, graceOf, knownMachine, lookAgainAfter, unknownMachine } from './desired.ts';
 import { addObservation, type Evidence, foundAgain, newEvidence, type Observation } from './evidence.ts';
 import { isReady, type LifecycleChange, planNotReady, planReady } from './plan.ts';
 import { createReports, remindAfter } from './reports.ts';
 import { lifecycleTriggers } from './triggers.ts';
-import { createWitness } from './witness.ts';
 
 export interface LifecycleControllerDeps {
   readonly nodes: Store<KubeNode>;
   readonly instances: Instances;
+  readonly witness: Witness;
   readonly client: KubeClient;
   /** Least ms between two reads made for nodes that turn not ready one after the other (--node-monitor-period). */
   readonly monitorPeriod: number;
@@ -43,11 +44,10 @@ const conflictRetries = 5;
 
 /** Taints nodes whose machine is switched off, and deletes those whose machine no longer exists. */
 export function lifecycleController(deps: LifecycleControllerDeps): Observable<Run> {
-  const { nodes, instances, client, clock } = deps;
+  const { nodes, instances, witness, client, clock } = deps;
   /** Of nodes that are not ready. */
   const book = new Map<string, Evidence>();
   const reports = createReports(deps.events, clock);
-  const witness = createWitness(nodes.list, instances.credentialsSince);
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
     const node = nodes.get(run.key);

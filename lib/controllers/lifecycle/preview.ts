@@ -1,10 +1,10 @@
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { type InstanceLists, isOurs, locate } from '../instances.ts';
 import { joinPreviews, type Preview } from '../preview.ts';
+import { createWitness, type Witness } from '../witness.ts';
 import { desiredNode, graceOf, knownMachine, unknownMachine } from './desired.ts';
 import { newEvidence } from './evidence.ts';
 import { isReady, planNotReady, planReady } from './plan.ts';
-import { createWitness, type Witness } from './witness.ts';
 
 export interface LifecycleInput {
   readonly nodes: readonly KubeNode[];

@@ -3,8 +3,8 @@ import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Clock } from '../../streams/clock.ts';
 import type { Reconcile } from '../controller.ts';
 import { nodeTarget } from '../node-target.ts';
+import type { Trust } from '../witness.ts';
 import type { LifecycleChange } from './plan.ts';
-import type { Trust } from './witness.ts';
 
 /** The same is said of a node again after this, in ms. */
 export const remindAfter = 3_600_000;

@@ -6,6 +6,7 @@ import type { KubeService } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../streams/clock.ts';
 import type { Pipeline } from '../pipeline.ts';
+import type { Project } from '../project.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
 import { ownerLabel } from './identity.ts';
 import { type ServiceReport, textOf } from './report.ts';
@@ -19,20 +20,22 @@ export interface CleanUpDeps {
   readonly forget: (id: number) => void;
   readonly pipelineOf: (id: number) => Pipeline;
   readonly certificates: CertificateKeeper;
+  readonly project: Pick<Project, 'doubt'>;
   readonly clock: Clock;
 }
 
 /**
  * Deletes all load balancers and certificates of a Service that was given up; a list from after that says what is there.
- * What is protected against deletion stays as it is, but belongs to nobody from then on. Rejects with the API's error.
+ * What is protected against deletion stays as it is, but belongs to nobody from then on. Where there is none, and the project
+ * may be another one, resolves with that doubt: the Service must not be let go. Rejects with the API's error.
  */
 export async function cleanUpLoadBalancers(
   service: KubeService,
-  { api, view, forget, pipelineOf, certificates, clock }: CleanUpDeps,
+  { api, view, forget, pipelineOf, certificates, project, clock }: CleanUpDeps,
   tell: ServiceReport,
   log: Logger,
   o: CallOptions,
-): Promise<void> {
+): Promise<string | undefined> {
   const keep = async (loadBalancer: LoadBalancer): Promise<void> => {
     const { [ownerLabel]: _, ...labels } = loadBalancer.labels;
     view.record(await api.update(loadBalancer.id, { labels }, o));
@@ -51,6 +54,8 @@ export async function cleanUpLoadBalancers(
   await pause(settleTime, o.signal);
   const all = await view.load(since, o);
   const ours = all.filter(({ labels }) => labels[ownerLabel] === service.uid);
+  const doubt = ours.length === 0 ? await project.doubt(o) : undefined;
+  if (doubt !== undefined) return doubt;
   if (ours.length === 0 && service.ingress.length > 0) {
     log.warn('Found no load balancer to delete', {
       hint: 'it was deleted before, or HCLOUD_TOKEN is of another project',
@@ -62,6 +67,7 @@ export async function cleanUpLoadBalancers(
       await (loadBalancer.isProtected ? keep(loadBalancer) : remove(loadBalancer));
     }
     await certificates.cleanUpAll(service, o);
+    return undefined;
   } catch (err) {
     if (!o.signal.aborted) {
       view.invalidate();

@@ -6,10 +6,8 @@ import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
 import type { Networks } from '../../hetzner/networks.ts';
 import type { CallOptions } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
-import { patchServiceStatus, type ServicePatch } from '../../kubernetes/service-patches.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -20,6 +18,7 @@ import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Instances } from '../instances.ts';
 import type { NodeNetworks } from '../networks.ts';
+import type { Project } from '../project.ts';
 import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
 import { claimed, createClaims } from './claims.ts';
@@ -27,6 +26,7 @@ import { cleanUpLoadBalancers } from './clean-up.ts';
 import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
+import { createHeldBack } from './hold-back.ts';
 import { choose, idNotices } from './identity.ts';
 import { heldWithout, type NetworkChoice } from './network-choice.ts';
 import { createObserver } from './observe.ts';
@@ -36,6 +36,7 @@ import { planLoadBalancer } from './plan.ts';
 import { createRefusals } from './refusals.ts';
 import { createReport, type ServiceReport, textOf } from './report.ts';
 import { desiredLoadBalancer } from './resolve.ts';
+import { createServiceWriter } from './service-writer.ts';
 import { ingressOf, lacksAddress, lacksNamedAddress, planStatus } from './status.ts';
 import { loadBalancerTriggers } from './triggers.ts';
 import { createLoadBalancerView } from './view.ts';
@@ -47,6 +48,7 @@ export interface LoadBalancerControllerDeps {
   readonly nodes: Store<KubeNode>;
   readonly allNodes: Store<KubeNode>;
   readonly instances: Instances;
+  readonly project: Project;
   readonly api: LoadBalancers;
   readonly snapshot: LoadBalancerSnapshot;
   readonly types: LoadBalancerTypes;
@@ -73,23 +75,27 @@ export interface LoadBalancerControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
-const conflictRetry = 200;
-const conflictRetries = 5;
 /** A list younger than this is good enough for a run after a failure, in ms. */
 const retryMaxAge = 60_000;
 
 /** Keeps a load balancer for each Service that asks for one. One key a Service, so work on one is never done twice at once. */
 export function loadBalancerController(deps: LoadBalancerControllerDeps): Observable<Run> {
-  const { services, nodes, instances, api, client, rules, clock } = deps;
+  const { services, nodes, instances, api, rules, clock } = deps;
   const view = createLoadBalancerView(deps.snapshot, clock);
   const ownWrites = createOwnWrites<KubeService>();
   const report = createReport({ events: deps.events, nodes });
+  const { write, hold } = createServiceWriter({
+    ...deps,
+    ownWrites,
+    onFailure: (service, problem) => report.about(service).failed(problem),
+  });
   const observer = createObserver({ ...deps, view });
   const claims = createClaims(uid => services.list().some(one => one.uid === uid && wantsLoadBalancer(one, rules)));
   const refusals = createRefusals(clock);
   const pipelines = createPipelines(deps.actions, clock);
   /** Services whose load balancer turned out in the last run to be another than it was taken for. */
   const surprised = new Set<string>();
+  const heldBack = createHeldBack(deps.project, view.invalidate);
   const options = (signal: AbortSignal): CallOptions => ({ priority: 'loadBalancer', signal });
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
@@ -98,23 +104,6 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     const service = ownWrites.latest(stored);
     if (wantsLoadBalancer(service, rules)) return ensure(service, run);
     return needsCleanup(service, rules) ? cleanUp(service, run) : done;
-  }
-
-  /** Writes finalizers or status; undefined when the Service is gone. A conflict is an outcome of its own. */
-  async function write(
-    service: KubeService,
-    patch: ServicePatch,
-    { key, attempt, signal }: Reconcile,
-  ): Promise<KubeService | Outcome> {
-    try {
-      const written = await patchServiceStatus(client, service, patch, signal);
-      ownWrites.record(written);
-      return written;
-    } catch (err) {
-      if (isNotFound(err) && services.get(key) === undefined) return done;
-      if (!signal.aborted && !isConflict(err)) report.about(service).failed(textOf(err));
-      return failed(err, isConflict(err) && attempt < conflictRetries ? conflictRetry : undefined);
-    }
   }
 
   /** What can't be read is told as well: a Service that waits for its load balancer should say why. */
@@ -137,6 +126,10 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       tell.failed(identity.problem);
       return failed(new Error(identity.problem));
     }
+    if (identity.kind !== 'own') {
+      const doubt = await deps.project.doubt(options(run.signal));
+      if (doubt !== undefined) return holdBack(doubt, tell, run);
+    }
     tell.notices(idNotices(wanted.config.id, identity));
     const held = await hold(service, run);
     if ('kind' in held) return held;
@@ -150,10 +143,11 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     return owner === undefined ? undefined : keyOf(owner);
   };
 
-  /** The finalizer comes before the load balancer: a Service deleted in between would leave it behind. */
-  async function hold(service: KubeService, run: Reconcile): Promise<KubeService | Outcome> {
-    if (service.finalizers.includes(cleanupFinalizer)) return service;
-    return write(service, { finalizers: [...service.finalizers, cleanupFinalizer] }, run);
+  /** Nothing is made, taken over or given up for lost in a project that may be somebody else's. */
+  function holdBack(doubt: string, tell: ServiceReport, { key }: Reconcile): Outcome {
+    tell.heldBack(doubt);
+    heldBack.add(key);
+    return failed(new Error(doubt));
   }
 
   async function bringIntoLine(
@@ -277,7 +271,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       pipelines.delete(id);
     };
     const parts = { ...deps, view, forget, pipelineOf: pipelines.of };
-    await cleanUpLoadBalancers(service, parts, tell, log, options(run.signal));
+    const doubt = await cleanUpLoadBalancers(service, parts, tell, log, options(run.signal));
+    if (doubt !== undefined) return holdBack(doubt, tell, run);
     refusals.forget(service.uid);
     surprised.delete(run.key);
     const finalizers = service.finalizers.filter(finalizer => finalizer !== cleanupFinalizer);
@@ -289,7 +284,11 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   const drift$ = deps.drift$.pipe(tap(() => view.invalidate()));
   return controller({
     name: 'loadBalancer',
-    triggers$: merge(watch$, loadBalancerTriggers({ services, nodes, lists$: instances.changes$, drift$, rules })),
+    triggers$: merge(
+      watch$,
+      heldBack.triggers$,
+      loadBalancerTriggers({ services, nodes, lists$: instances.changes$, drift$, rules }),
+    ),
     reconcile,
     concurrency: 20,
     backoff: deps.backoff,

@@ -36,6 +36,8 @@ export interface LoadBalancersInput {
   /** Where the cluster has several networks. */
   readonly networks?: NodeNetworks | undefined;
   readonly robotEnabled: boolean;
+  /** Why the project may be that of somebody else, if it may. */
+  readonly doubt?: string | undefined;
 }
 
 /** One Service, and what would be said of it. */
@@ -86,6 +88,10 @@ function ensured(subject: Subject, input: LoadBalancersInput, claims: Claims): P
   const identity = claimed(choose(service, wanted, all, ownerOf), service.uid, claims, ownerOf);
   if (identity.kind === 'refused') {
     tell.failed(identity.problem);
+    return [];
+  }
+  if (identity.kind !== 'own' && input.doubt !== undefined) {
+    tell.heldBack(input.doubt);
     return [];
   }
   const present = identity.kind === 'create' ? undefined : identity.loadBalancer;
@@ -186,8 +192,12 @@ function broughtIntoLine(
   ];
 }
 
-function cleanedUp({ service, object, tell }: Subject, { loadBalancers, certificates }: LoadBalancersInput) {
+function cleanedUp({ service, object, tell }: Subject, { loadBalancers, certificates, doubt }: LoadBalancersInput) {
   const own = loadBalancers.filter(({ labels }) => labels[ownerLabel] === service.uid);
+  if (own.length === 0 && doubt !== undefined) {
+    tell.heldBack(doubt);
+    return [];
+  }
   const why = service.deleting ? 'the Service is being deleted' : 'the Service does not ask for one any more';
   return [
     ...own.map(one => {

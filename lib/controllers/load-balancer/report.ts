@@ -16,6 +16,8 @@ export interface ServiceReport {
   failed(problem: string): void;
   /** All that failed in one event; returns its text. */
   failures(failures: readonly Failure[]): string;
+  /** Nothing is done while the project may be another one. */
+  heldBack(doubt: string): void;
   adopted(loadBalancer: LoadBalancer): void;
   ensuring(): void;
   ensured(): void;
@@ -72,6 +74,7 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
         warn(onlyRoom ? 'MaxTargetsReached' : 'SyncLoadBalancerFailed', `Could not make all changes: ${text}`);
         return text;
       },
+      heldBack: doubt => warn('ForeignProject', `Nothing is changed for this Service: ${doubt}`),
       adopted: loadBalancer => normal('AdoptedLoadBalancer', `Uses the existing ${called(loadBalancer)} from now on`),
       ensuring: () => normal('EnsuringLoadBalancer', 'Bringing the load balancer in line'),
       ensured: () => normal('EnsuredLoadBalancer', 'The load balancer is in line'),

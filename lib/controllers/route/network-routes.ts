@@ -21,6 +21,7 @@ import type { ControllerHooks } from '../controller.ts';
 import { parseIPv4CIDR } from '../ip.ts';
 import type { NodeNetworks } from '../networks.ts';
 import { createPipeline } from '../pipeline.ts';
+import type { Project } from '../project.ts';
 import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -34,6 +35,7 @@ export interface NetworkRoutesDeps {
   /** Where the cluster has several networks. */
   readonly networks?: NodeNetworks | undefined;
   readonly servers: Servers;
+  readonly project: Pick<Project, 'doubt'>;
   readonly cloud: Cloud;
   readonly actions: Actions;
   readonly client: KubeClient;

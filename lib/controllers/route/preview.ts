@@ -14,13 +14,17 @@ export interface RoutesInput {
   readonly clusterCIDRs: readonly Block[];
   /** When not given: all nodes and routes are ours. */
   readonly share?: Claims;
+  /** Why the project may be that of somebody else, if it may. */
+  readonly doubt?: string | undefined;
 }
 
 /** What the route controller would do to the routes of a network and to the conditions of nodes. */
-export function previewRoutes({ network, gateways, nodes, servers, clusterCIDRs, share }: RoutesInput): Preview {
+export function previewRoutes(input: RoutesInput): Preview {
+  const { network, gateways, nodes, servers, clusterCIDRs, share, doubt } = input;
   const object = `Network ${network.name}`;
   const desired = desiredRoutes(nodes, servers, network.id, gateways, share);
-  const changes = planRoutes(desired.byDestination, gateways, clusterCIDRs);
+  const planned = planRoutes(desired.byDestination, gateways, clusterCIDRs);
+  const changes = doubt === undefined ? planned : planned.filter(({ kind }) => kind !== 'delete');
   const after = new Map(gateways);
   for (const change of changes) {
     if (change.kind === 'delete') after.delete(change.destination);
@@ -30,6 +34,7 @@ export function previewRoutes({ network, gateways, nodes, servers, clusterCIDRs,
   return {
     changes: [...changes.map(change => describe(object, change)), ...conditions(nodes, desired, after)],
     notes: [
+      ...(changes.length < planned.length ? [{ object, text: `keeps its routes: ${doubt}` }] : []),
       ...notAttached(desired, network.name),
       ...desired.contested.map(({ destination, owner, node }) => ({
         object: `Node ${node}`,

@@ -7,11 +7,12 @@ import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../streams/clock.ts';
-import { done, failed, type Outcome } from '../../streams/outcome.ts';
+import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run, Trigger } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Block } from '../ip.ts';
 import type { Pipeline } from '../pipeline.ts';
+import type { Project } from '../project.ts';
 import { applyRoute } from './apply.ts';
 import { createClaimants } from './claimants.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
@@ -35,6 +36,8 @@ export interface RouteControllerDeps {
   /** When not given: all nodes and routes are ours. */
   readonly share?: RouteShare;
   readonly servers: Servers;
+  /** Routes that no node claims are left where the network may be another cluster's. */
+  readonly project: Pick<Project, 'doubt'>;
   readonly cloud: Pick<Cloud, 'addRoute' | 'deleteRoute'>;
   readonly networkID: number;
   readonly table: RouteTable;
@@ -75,6 +78,8 @@ const removesRoute = (change: RouteChange | undefined): boolean => change !== un
 
 /** A pass reads the network and the servers again unless what is known of them is younger than this, in ms. */
 const freshEnough = 60_000;
+/** A route that nobody claims is looked at again after this, in ms, where the network may be another cluster's. */
+const doubtRetry = 300_000;
 
 /** Keeps the pod routes of one network. One key a destination, so that a change that fails is retried alone. */
 export function routeController(deps: RouteControllerDeps): Observable<Run> {
@@ -119,6 +124,9 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     run: Reconcile,
   ): Promise<Outcome> {
     const change = planRoute(run.key, desired, gateways.get(run.key), clusterCIDRs);
+    if (change?.kind === 'delete' && (await deps.project.doubt({ priority: 'route', signal: run.signal }))) {
+      return again(doubtRetry);
+    }
     if (change !== undefined) {
       if (change.kind !== 'delete' && !isOwned(change.destination, clusterCIDRs)) report.outsideClusterCIDR(change);
       try {

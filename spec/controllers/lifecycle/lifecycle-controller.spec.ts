@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { createInstances } from '../../../lib/controllers/instances.ts';
 import { lifecycleController } from '../../../lib/controllers/lifecycle/lifecycle-controller.ts';
 import { shutdownTaint } from '../../../lib/controllers/lifecycle/plan.ts';
+import { createWitness } from '../../../lib/controllers/witness.ts';
 import type { Server } from '../../../lib/hetzner/types.ts';
 import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { hetznerError, virtualClock } from '../../hetzner/support.ts';
@@ -29,9 +30,11 @@ const lead = async (t: TestContext, servers: readonly Server[], nodes: readonly 
   const errors: unknown[] = [];
   await hetzner.servers.notBefore(Date.now(), { priority: 'initialise', signal: new AbortController().signal });
   const startedAt = Date.now();
+  const instances = createInstances(hetzner.instances, undefined, virtualClock);
   const subscription = lifecycleController({
     nodes: api.store,
-    instances: createInstances(hetzner.instances, undefined, virtualClock),
+    instances,
+    witness: createWitness(api.store.list, instances.credentialsSince),
     client: api.client,
     monitorPeriod: 5 * second,
     events,

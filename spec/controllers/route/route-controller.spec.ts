@@ -25,6 +25,8 @@ interface World {
   readonly takes?: number;
   /** The network refuses a change while an action runs on it. */
   readonly serial?: boolean;
+  /** Why the project may be another cluster's. */
+  readonly doubt?: string;
 }
 
 const refusal = (code: string, status = 422) => hetznerError({ status, code, message: code });
@@ -39,7 +41,13 @@ const lead = async (t: TestContext, world: World = {}) => {
   const { limit = 100, takes = 0, serial = false } = world;
   let running = 0;
   const calls: string[] = [];
-  const trouble = { add: undefined as unknown, delete: undefined as unknown, patch: undefined as unknown, reads: 0 };
+  const trouble = {
+    add: undefined as unknown,
+    delete: undefined as unknown,
+    patch: undefined as unknown,
+    reads: 0,
+    doubt: world.doubt,
+  };
   const act = (verb: 'add' | 'delete', { destination, gateway }: Route, change: () => void): Promise<Action> => {
     calls.push(`${verb} ${destination} ${gateway}`);
     if (trouble[verb] !== undefined) throw trouble[verb];
@@ -96,6 +104,7 @@ const lead = async (t: TestContext, world: World = {}) => {
   const subscription = routeController({
     nodes,
     servers: hetzner.servers,
+    project: { doubt: async () => trouble.doubt },
     cloud,
     networkID,
     table,
@@ -169,6 +178,21 @@ describe('the route controller', () => {
       w.calls.filter(call => call.startsWith('delete')),
       ['delete 10.244.9.0/24 10.0.0.99', 'delete 10.244.1.0/24 10.0.1.1'],
     );
+  });
+
+  it("takes no route from a network that may be another cluster's, but makes those of servers it knows", async t => {
+    const others = { '10.244.9.0/24': '10.0.0.99' };
+    const w = await lead(t, {
+      servers: [server(1)],
+      nodes: [routedNode(1)],
+      routes: others,
+      doubt: 'another project',
+    });
+    await w.pass();
+    assert.deepEqual(w.routes(), { ...others, '10.244.1.0/24': '10.0.1.1' });
+    w.trouble.doubt = undefined;
+    await w.time.advance(300_000, 10_000);
+    assert.deepEqual(w.routes(), { '10.244.1.0/24': '10.0.1.1' });
   });
 
   it('does not take a route because servers are missing, the list failed, or the node is being deleted (BUG-015)', async t => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createWitness } from '../../../lib/controllers/lifecycle/witness.ts';
-import type { KubeNode } from '../../../lib/kubernetes/types.ts';
-import { node } from '../../kubernetes/support.ts';
-import { server } from '../support.ts';
-import { lists, notReadyNode, robotServer } from './support.ts';
+import { createWitness } from '../../lib/controllers/witness.ts';
+import type { KubeNode } from '../../lib/kubernetes/types.ts';
+import { node } from '../kubernetes/support.ts';
+import { lists, notReadyNode, robotServer } from './lifecycle/support.ts';
+import { server } from './support.ts';
 
 const setUp = (...nodes: KubeNode[]) => {
   const since = { cloud: Number.NEGATIVE_INFINITY, robot: Number.NEGATIVE_INFINITY };
@@ -62,6 +62,23 @@ describe('the trust in an answer that lacks a machine', () => {
     witness.observe(lists([server(1)], { at: 10 }));
     assert.equal(witness.trust(nameless, lists([], { at: 20 })), 'none');
     assert.equal(witness.trust(nameless, lists([server(1)], { at: 20 })), 'witnessed');
+  });
+
+  it('doubts a project without any server that nodes name, unless the same token showed one before', () => {
+    const { witness, since } = setUp(w1, w2);
+    assert.equal(witness.doubtsProject(lists([server(2), server(3)])), false);
+    assert.equal(witness.doubtsProject(lists([server(3), server(4, { name: 'w1' })])), true);
+    assert.equal(witness.doubtsProject(lists([])), true);
+    witness.observe(lists([server(1)], { at: 10 }));
+    assert.equal(witness.doubtsProject(lists([], { at: 20 })), false);
+    since.cloud = 11;
+    assert.equal(witness.doubtsProject(lists([], { at: 20 })), true);
+  });
+
+  it('doubts no project where no node names a server of the Cloud', () => {
+    const { witness } = setUp(node('w1'), bm1, old, foreign);
+    assert.equal(witness.doubtsProject(lists([])), false);
+    assert.equal(witness.doubtsProject(lists([server(9)], { robots: [] })), false);
   });
 
   it('is never given for a node of others', () => {

@@ -1,6 +1,6 @@
-import { parseProviderID } from '../../hetzner/provider-id.ts';
-import type { KubeNode } from '../../kubernetes/types.ts';
-import type { InstanceLists, MachineID } from '../instances.ts';
+import { parseProviderID } from '../hetzner/provider-id.ts';
+import type { KubeNode } from '../kubernetes/types.ts';
+import type { InstanceLists, MachineID } from './instances.ts';
 
 /**
  * How far an answer that lacks the machine of a node can be trusted:
@@ -14,6 +14,11 @@ export interface Witness {
   /** Learns from each answer whether its credentials are those of this cluster. */
   observe(lists: InstanceLists): void;
   trust(node: KubeNode, lists: InstanceLists): Trust;
+  /**
+   * Whether the Cloud's answer may be about another project than that of this cluster: it has none of the servers that
+   * nodes of ours name, and none was seen with the present token before. False where no node names one.
+   */
+  doubtsProject(lists: InstanceLists): boolean;
 }
 
 const kinds = ['cloud', 'robot'] as const;
@@ -28,6 +33,12 @@ export function createWitness(
 
   const isWitnessed = (kind: MachineID['kind'], lists: InstanceLists): boolean =>
     nodes().some(node => holds(node, kind, lists));
+
+  /** Whether the credentials in use have shown a machine of this cluster. */
+  const isVouched = (kind: MachineID['kind']): boolean => {
+    const seen = seenAt[kind];
+    return seen !== undefined && seen >= credentialsSince(kind);
+  };
 
   return {
     observe: lists => {
@@ -44,8 +55,11 @@ export function createWitness(
       const { kind } = parseProviderID(node.providerID);
       if (kind !== 'cloud' && kind !== 'robot') return 'none';
       if (isWitnessed(kind, lists)) return 'witnessed';
-      const seen = seenAt[kind];
-      return seen !== undefined && seen >= credentialsSince(kind) ? 'vouched' : 'none';
+      return isVouched(kind) ? 'vouched' : 'none';
+    },
+    doubtsProject: lists => {
+      if (isVouched('cloud') || isWitnessed('cloud', lists)) return false;
+      return nodes().some(({ providerID }) => providerID !== '' && parseProviderID(providerID).kind === 'cloud');
     },
   };
 }
