@@ -121,27 +121,28 @@ function checkRoutes(readings: Readings): Findings {
 }
 
 function findWarnings({ values, set }: Readings): Warning[] {
-  const warnings: Warning[] = [];
-  const warn = (key: SettingKey, msg: string, hint: string): void => {
-    warnings.push({ msg, fields: { setting: set.get(key)?.source.name ?? nameOf(table[key]), hint } });
-  };
-  if (values.token !== undefined && values.token.length !== 64) {
-    warn('token', 'Found a token of unusual length', `tokens have 64 characters, this one has ${values.token.length}`);
-  }
-  if (values.serverCacheMode !== 'all') {
-    warn('serverCacheMode', 'Ignored the server cache mode', 'one shared snapshot serves every mode');
-  }
-  if (!values.leaderElect) {
-    warn('leaderElect', 'Switched leader election off', 'several pods would act at once: run exactly one');
-  }
-  if (values.usePrivateIP && primaryNetwork(values) === undefined) {
-    warn(
-      'usePrivateIP',
-      'Found private targets without a network',
-      'set HCLOUD_NETWORK, or load balancers get no targets',
-    );
-  }
-  return warnings;
+  const setting = (key: SettingKey): string => set.get(key)?.source.name ?? nameOf(table[key]);
+  const warnings: (Warning | false)[] = [
+    values.token !== undefined &&
+      values.token.length !== 64 && {
+        msg: 'Found a token of unusual length',
+        fields: { setting: setting('token'), hint: `tokens have 64 characters, this one has ${values.token.length}` },
+      },
+    values.serverCacheMode !== 'all' && {
+      msg: 'Ignored the server cache mode',
+      fields: { setting: setting('serverCacheMode'), hint: 'one shared snapshot serves every mode' },
+    },
+    !values.leaderElect && {
+      msg: 'Switched leader election off',
+      fields: { setting: setting('leaderElect'), hint: 'several pods would act at once: run exactly one' },
+    },
+    values.usePrivateIP &&
+      primaryNetwork(values) === undefined && {
+        msg: 'Found private targets without a network',
+        fields: { setting: setting('usePrivateIP'), hint: 'set HCLOUD_NETWORK, or load balancers get no targets' },
+      },
+  ];
+  return warnings.filter(warning => warning !== false);
 }
 
 /**

@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..', '..', 'lib');
 const levels = ['error', 'warn', 'info', 'debug'];
 const call = /((?:[\w.]*\b)?log(?:ger)?)(?:\.(error|warn|info|debug)|\[([^\n]*?)\])\(/g;
 /** Messages end up in calls of a variable from here, too. */
-const messageFields = /\bmsg: '((?:[^'\\]|\\.)*)'(?:, fields: (\{[^\n]*?\}))?/g;
+const messageFields = /\bmsg: '((?:[^'\\]|\\.)*)'(?:,\s*fields: (\{(?:[^{}]|\$\{[^}]*\})*\}))?/g;
 
 /** All calls of the logger in lib; what cannot be read has no messages. */
 export function logCalls(): readonly LogCall[] {
