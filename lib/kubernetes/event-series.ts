@@ -39,13 +39,14 @@ const burst = 25;
 const refill = 5 * 60_000;
 const capacity = 1024;
 
-/** Sets `key` as the latest one; forgets the oldest beyond the capacity. */
-const remember = <V>(map: Map<string, V>, key: string, value: V): void => {
+/** Sets `key` as the latest one; forgets the oldest, those that matter no more and those beyond the capacity. */
+const remember = <V>(map: Map<string, V>, key: string, value: V, isOver: (value: V) => boolean): void => {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= capacity) return;
-  const oldest = map.keys().next();
-  if (!oldest.done) map.delete(oldest.value);
+  for (const [old, candidate] of map) {
+    if (map.size <= capacity && !isOver(candidate)) return;
+    map.delete(old);
+  }
 };
 
 /**
@@ -64,7 +65,9 @@ export const createEventCorrelator = (): ((
     const before = buckets.get(key) ?? { tokens: burst, filledAt: now };
     const tokens = Math.min(burst, before.tokens + (now - before.filledAt) / refill);
     const ok = tokens >= 1;
-    remember(buckets, key, { tokens: ok ? tokens - 1 : tokens, filledAt: now });
+    // One that is full again is as good as none.
+    const isFull = ({ filledAt }: Bucket): boolean => now - filledAt >= burst * refill;
+    remember(buckets, key, { tokens: ok ? tokens - 1 : tokens, filledAt: now }, isFull);
     return ok;
   };
 
@@ -80,7 +83,7 @@ export const createEventCorrelator = (): ((
     series.count += 1;
     series.lastAt = at.wall;
     series.seenAt = at.monotonic;
-    remember(known, key, series);
+    remember(known, key, series, ({ seenAt }) => at.monotonic - seenAt > sameWithin);
     return series;
   };
 };

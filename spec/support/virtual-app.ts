@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { TestContext } from 'node:test';
 import { createApp } from '../../lib/app.ts';
 import { createClients } from '../../lib/clients.ts';
 import type { RobotLogin } from '../../lib/hetzner/robot-login.ts';
@@ -18,7 +17,7 @@ import { inProcessClient, type KubeAccess, type KubeObject } from './kube-client
 import { type LogRecord, parseLogLines } from './log-lines.ts';
 import { createNode, heartbeat, type NodeOptions, nodePath } from './nodes.ts';
 import { addServer, clusterCIDR, isInitialised, networkUnavailable, routesOf, type ServerOptions } from './scenario.ts';
-import { useVirtualTime, type VirtualTime } from './virtual-time.ts';
+import { useVirtualTime, type VirtualTime, type VirtualTimeContext } from './virtual-time.ts';
 
 export interface VirtualStartOptions {
   /** Added to the usual flags; a later flag wins. The election is off unless `--leader-elect=true`: a day of it is 50,000 requests. */
@@ -102,7 +101,7 @@ const seededRandom = (): (() => number) => {
  * the Kubernetes API answers in 2 ms, `Math.random` is the same in each run. When the spec ends the controllers are stopped and what they wrote is checked: known
  * keys, and nowhere the token.
  */
-export function virtualApp(t: TestContext, options: FakeHetznerOptions = {}): VirtualApp {
+export function virtualApp(t: VirtualTimeContext, options: FakeHetznerOptions = {}): VirtualApp {
   const controllers: { kill(): Promise<void>; lines(): unknown }[] = [];
   // Before virtual time takes its leave, which is in the order of registration.
   t.after(async () => {

@@ -37,8 +37,11 @@ const delayOf = (ms: unknown): number => {
   return delay >= 1 && delay <= MAX_DELAY ? Math.trunc(delay) : 1;
 };
 
+/** The part of a spec that virtual time needs; a program without specs has `mock` of `node:test`. */
+export type VirtualTimeContext = Pick<TestContext, 'mock'> & { after(end: () => unknown): void };
+
 /** Replaces Date and the timers for the rest of the spec. */
-export const useVirtualTime = (t: TestContext, start = Date.UTC(2026, 10, 1)): VirtualTime => {
+export const useVirtualTime = (t: VirtualTimeContext, start = Date.UTC(2026, 10, 1)): VirtualTime => {
   const real = { setTimeout, setInterval, clearTimeout, clearInterval, setImmediate };
   const queue = binaryHeap<Timer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
   let [now, wallOffset, order] = [start, 0, 0];

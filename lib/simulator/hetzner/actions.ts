@@ -52,11 +52,12 @@ export interface ActionBook {
   runningOn(type: string, id: number): ActionRecord[];
 }
 
-/** Old actions are forgotten beyond this number, so that a demo can run for days. */
-const remembered = 20_000;
-
-/** `onStep` hears of each instant at which something may have changed. */
-export function createActionBook(firstId: number, onStep: (at: number) => void = () => {}): ActionBook {
+/** `onStep` hears of each instant at which something may have changed; old actions are forgotten beyond `remembered`, so that a demo can run for days. */
+export function createActionBook(
+  firstId: number,
+  onStep: (at: number) => void = () => {},
+  remembered = 20_000,
+): ActionBook {
   const book = new Map<number, ActionRecord>();
   const running = new Set<ActionRecord>();
   const steps: Step[] = [];

@@ -25,6 +25,8 @@ export interface FakeHetznerOptions extends Partial<FakeSettings> {
   readonly limit?: number;
   /** How many requests the log keeps. */
   readonly keepRequests?: number;
+  /** How many actions are remembered. */
+  readonly keepActions?: number;
   readonly robot?: Partial<RobotSettings>;
 }
 
@@ -99,7 +101,7 @@ export function createFakeHetzner(options: FakeHetznerOptions = {}): FakeHetzner
     gateways: options.gateways ?? 'in-range',
     ...chosen(defaultLoadBalancerSettings, options),
   };
-  const world = createWorld(settings, now);
+  const world = createWorld(settings, now, options.keepActions);
   const quota = createRateLimit(options.limit ?? 3600, now());
   const faults = createFaultBook(now);
   const journal = createJournal(options.keepRequests ?? 100_000);

@@ -53,12 +53,12 @@ export interface World {
 
 const publicRange = knownCidr('198.18.0.0/15');
 
-export function createWorld(settings: FakeSettings, now: () => number): World {
+export function createWorld(settings: FakeSettings, now: () => number, keepActions?: number): World {
   const watchers = new Set<(at: number) => void>();
   const changed = (at: number): void => {
     for (const watcher of watchers) watcher(at);
   };
-  const actions = createActionBook(10_001, changed);
+  const actions = createActionBook(10_001, changed, keepActions);
   const lastIds: Record<IdKind, number> = {
     server: 100,
     network: 0,
