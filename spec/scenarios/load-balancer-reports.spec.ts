@@ -137,6 +137,41 @@ it('BUG-039: makes an adopted load balancer what the Service says, and logs what
     ],
   );
   assert.equal(b.told('web', 'AdoptedLoadBalancer'), 1);
+  const told = b.events('web').find(event => event.includes('AdoptedLoadBalancer')) ?? '';
+  assert.match(told, /^Warning .*edge \(\d+\) from now on\. It had the listen ports 6443 and 1 target\./);
+  assert.match(told, new RegExp(`What changes: .*delete listener port 6443.*remove target server ${foreign}`));
+});
+
+it('takes no load balancer over that another cluster of the project seems to use, until its label is removed', async t => {
+  const { v, b } = await settled(t, 1);
+  const foreign = v.hetzner.servers.create({ name: 'foreign' }).id;
+  const { id } = v.hetzner.loadBalancers.create({
+    name: 'edge',
+    labels: { 'hcloud-ccm/service-uid': 'of-another-cluster' },
+    targets: [{ type: 'server', serverID: foreign, usePrivateIP: false }],
+  });
+  const writes = () => b.writes().filter(write => write.includes('load_balancers'));
+  await b.create('web', { id: String(id) });
+  await v.advance(60 * SECOND);
+  assert.deepEqual(writes(), []);
+  assert.match(b.events('web').join('\n'), /Warning SyncLoadBalancerFailed .*in use by another cluster/);
+  v.hetzner.loadBalancers.setLabels(id, {});
+  await v.until(
+    'it is taken over',
+    () => v.hetzner.loadBalancers.get(id)?.labels['hcloud-ccm/service-uid'] !== undefined,
+  );
+  assert.equal(b.balancer('web').id, id);
+});
+
+it('takes a load balancer over without a warning where nothing of it goes', async t => {
+  const { v, b } = await settled(t, 1);
+  v.hetzner.loadBalancers.create({ name: 'edge' });
+  await b.create('web', { name: 'edge' });
+  await v.advance(20 * SECOND);
+  assert.match(
+    b.events('web').join('\n'),
+    /^Normal AdoptedLoadBalancer Uses the existing load balancer edge \(\d+\) from now on$/m,
+  );
 });
 
 it('BUG-040: keeps a protected load balancer with all it has when its Service is deleted', async t => {

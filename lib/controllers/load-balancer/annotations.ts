@@ -63,7 +63,7 @@ export const annotations = {
   id: define(
     'integer',
     id,
-    'Id of an existing load balancer to use. Its owner, if it has one, must no longer exist. Without effect where there is none. Its ports and targets become those of the Service, and it is deleted with the Service unless it is protected against deletion.',
+    'Id of an existing load balancer to use. Its owner, if it has one, must no longer exist; one that seems to serve another cluster has to lose its label `hcloud-ccm/service-uid` first. Without effect where there is none. Its ports and targets become those of the Service (the event `AdoptedLoadBalancer` names what it had), and it is deleted with the Service unless it is protected against deletion.',
   ),
   name: define(
     'text',

@@ -1,4 +1,5 @@
-import type { Identity, IdentityQuery } from './identity.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { Identity } from './identity.ts';
 
 /**
  * Which Service is about to take over which load balancer. Until its label is written nothing else tells two Services
@@ -23,7 +24,7 @@ export function createClaims(isAlive: (uid: string) => boolean): Claims {
 }
 
 /** The identity, unless another Service was the first to name that load balancer. */
-export function claimed(identity: Identity, uid: string, claims: Claims, ownerOf: IdentityQuery['ownerOf']): Identity {
+export function claimed(identity: Identity, uid: string, claims: Claims, { ownerOf }: ClusterView): Identity {
   if (identity.kind !== 'adopt') return identity;
   const { id, name } = identity.loadBalancer;
   const first = claims.claim(id, uid);

@@ -22,6 +22,9 @@ const actions = {
   flipTarget: 'change the way to target',
 } as const satisfies Record<LoadBalancerChange['kind'], string>;
 
+/** What a change does, such as `add listener`. */
+export const actionOf = ({ kind }: LoadBalancerChange): string => actions[kind];
+
 /** A planned change of a load balancer in words. */
 export function describeChange(object: string, present: LoadBalancer, change: LoadBalancerChange): PlannedChange {
   const loadBalancer = `${present.name} (${present.id})`;

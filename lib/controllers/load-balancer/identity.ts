@@ -1,6 +1,7 @@
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { KubeService } from '../../kubernetes/types.ts';
 import { annotationPrefix } from './annotations.ts';
+import type { ClusterView } from './cluster-view.ts';
 import { type Notice, type Wanted, warning } from './wanted.ts';
 
 /** Label of a load balancer that names the Service it belongs to. */
@@ -22,15 +23,15 @@ export interface IdentityQuery {
   /** Annotations `id` and `name`. */
   readonly id: number | undefined;
   readonly name: string | undefined;
-  /** Namespace/name of the Service with this uid in this cluster, if there is one. */
-  readonly ownerOf: (uid: string) => string | undefined;
+  readonly cluster: ClusterView;
 }
 
 /**
  * The load balancer of a Service: the one with its label, else the one it names by id, else by name, else none yet. A load
- * balancer of another owner is never taken, unless that owner is gone and this one was named on purpose.
+ * balancer of another owner is never taken, unless that owner is gone and this one was named on purpose. An owner that this
+ * cluster does not know counts as gone only where no server of another cluster is a target.
  */
-export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf }: IdentityQuery): Identity {
+export function identify(all: readonly LoadBalancer[], { uid, id, name, cluster }: IdentityQuery): Identity {
   const own = all.filter(({ labels }) => labels[ownerLabel] === uid);
   if (own.length > 1) {
     const ids = own.map(lb => lb.id).join(', ');
@@ -43,12 +44,15 @@ export function identify(all: readonly LoadBalancer[], { uid, id, name, ownerOf 
   const owner = found.labels[ownerLabel];
   if (owner === undefined) return { kind: 'adopt', loadBalancer: found };
   const called = `load balancer ${found.name} (${found.id})`;
-  const living = ownerOf(owner);
+  const living = cluster.ownerOf(owner);
   if (living !== undefined) return { kind: 'refused', problem: `${called} belongs to Service ${living}` };
-  if (found.id === id || name !== undefined) return { kind: 'adopt', loadBalancer: found };
+  const problem = `${called} belongs to a Service with the uid ${owner}, which is not in this cluster`;
+  if (found.id !== id && name === undefined) return { kind: 'refused', problem };
+  const other = found.targets.find(target => target.type === 'server' && !cluster.hasServer(target.serverID));
+  if (other?.type !== 'server') return { kind: 'adopt', loadBalancer: found };
   return {
     kind: 'refused',
-    problem: `${called} belongs to a Service with the uid ${owner}, which is not in this cluster`,
+    problem: `${problem}, and neither is its target server ${other.serverID}: it may be in use by another cluster; to take it over nevertheless, remove its label ${ownerLabel}`,
   };
 }
 
@@ -70,10 +74,10 @@ export function choose(
   { uid }: Pick<KubeService, 'uid'>,
   { config, held }: Pick<Wanted, 'config' | 'held'>,
   all: readonly LoadBalancer[],
-  ownerOf: IdentityQuery['ownerOf'],
+  cluster: ClusterView,
 ): Identity {
   const { id, name, location, networkZone } = config;
-  const identity = identify(all, { uid, id, name, ownerOf });
+  const identity = identify(all, { uid, id, name, cluster });
   if (identity.kind === 'own' || identity.kind === 'refused') return identity;
   if (held.creation) {
     const problem = 'no load balancer is made or taken over while it is not clear what is wanted: see the other events';

@@ -23,11 +23,12 @@ import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
 import { claimed, createClaims } from './claims.ts';
 import { cleanUpLoadBalancers } from './clean-up.ts';
+import { createClusterView } from './cluster-view.ts';
 import { conclude } from './conclude.ts';
 import { createLoadBalancer } from './create.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
 import { createHeldBack } from './hold-back.ts';
-import { choose, idNotices } from './identity.ts';
+import { choose, type Identity, idNotices } from './identity.ts';
 import { heldWithout, type NetworkChoice } from './network-choice.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
@@ -91,6 +92,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
   });
   const observer = createObserver({ ...deps, view });
   const claims = createClaims(uid => services.list().some(one => one.uid === uid && wantsLoadBalancer(one, rules)));
+  const cluster = createClusterView(services.list, deps.allNodes.list);
   const refusals = createRefusals(clock);
   const pipelines = createPipelines(deps.actions, clock);
   /** Services whose load balancer turned out in the last run to be another than it was taken for. */
@@ -121,7 +123,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     // A retry is not content with what the run before it knew; all that retry in the same minute share one list.
     const instant = run.attempt === 0 ? 0 : clock.monotonic() - retryMaxAge;
     const all = await readable(view.load(instant, options(run.signal)), tell, run);
-    const identity = claimed(choose(service, wanted, all, ownerOf), service.uid, claims, ownerOf);
+    const identity = claimed(choose(service, wanted, all, cluster), service.uid, claims, cluster);
     if (identity.kind === 'refused') {
       tell.failed(identity.problem);
       return failed(new Error(identity.problem));
@@ -133,15 +135,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     tell.notices(idNotices(wanted.config.id, identity));
     const held = await hold(service, run);
     if ('kind' in held) return held;
-    if (identity.kind === 'adopt') tell.adopted(identity.loadBalancer);
-    const present = identity.kind === 'create' ? undefined : identity.loadBalancer;
-    return bringIntoLine(held, wanted, network, present, all, tell, run);
+    return bringIntoLine(held, wanted, network, identity, all, tell, run);
   }
-
-  const ownerOf = (uid: string): string | undefined => {
-    const owner = services.list().find(service => service.uid === uid);
-    return owner === undefined ? undefined : keyOf(owner);
-  };
 
   /** Nothing is made, taken over or given up for lost in a project that may be somebody else's. */
   function holdBack(doubt: string, tell: ServiceReport, { key }: Reconcile): Outcome {
@@ -154,11 +149,12 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     service: KubeService,
     wanted: Wanted,
     network: NetworkChoice,
-    present: LoadBalancer | undefined,
+    identity: Exclude<Identity, { kind: 'refused' }>,
     all: readonly LoadBalancer[],
     tell: ServiceReport,
     run: Reconcile,
   ): Promise<Outcome> {
+    const present = identity.kind === 'create' ? undefined : identity.loadBalancer;
     const o = options(run.signal);
     const log = run.log.child({ service: keyOf(service) });
     const [certificates, lists, type] = await Promise.all([
@@ -195,6 +191,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     tell.keptName(loadBalancer, desired.name, nameIsTaken);
     tell.checkType(loadBalancer, wanted.config.type);
     const plan = planLoadBalancer(loadBalancer, desired, nameIsTaken);
+    if (identity.kind === 'adopt') tell.adopted(loadBalancer, plan);
     if (plan.stages.length > 0 && present !== undefined) tell.ensuring();
     const pipeline = pipelines.of(loadBalancer.id);
     const applied = await applyPlan(loadBalancer, plan, { api, pipeline, record: view.record, log }, run.signal);

@@ -6,6 +6,7 @@ import type { InstanceLists } from '../instances.ts';
 import type { NodeNetworks } from '../networks.ts';
 import { joinPreviews, type PlannedChange, type PlannedNote, type Preview } from '../preview.ts';
 import { type Claims, claimed, createClaims } from './claims.ts';
+import { createClusterView } from './cluster-view.ts';
 import { bareBody } from './create.ts';
 import { describeChange } from './describe-change.ts';
 import { type DesiredLoadBalancer, defaultType } from './desired.ts';
@@ -78,14 +79,14 @@ function listen(service: KubeService, object: string, { nodes }: LoadBalancersIn
 function ensured(subject: Subject, input: LoadBalancersInput, claims: Claims): PlannedChange[] {
   const { service, object, tell } = subject;
   const { loadBalancers: all } = input;
-  const ownerOf = (uid: string): string | undefined => {
-    const owner = input.services.find(one => one.uid === uid);
-    return owner && keyOf(owner);
-  };
+  const cluster = createClusterView(
+    () => input.services,
+    () => [...input.nodes, ...(input.otherNodes ?? [])],
+  );
   const network = chooseNetwork(networkNameOf(service, input.settings), input.allNetworks ?? [], input.networkID);
   const wanted = heldWithout(wantedOf(service, input.settings, network.networkID), network);
   tell.notices(wanted.notices);
-  const identity = claimed(choose(service, wanted, all, ownerOf), service.uid, claims, ownerOf);
+  const identity = claimed(choose(service, wanted, all, cluster), service.uid, claims, cluster);
   if (identity.kind === 'refused') {
     tell.failed(identity.problem);
     return [];
@@ -115,7 +116,7 @@ function ensured(subject: Subject, input: LoadBalancersInput, claims: Claims): P
     ...certificates.made,
     ...(present === undefined
       ? [created(subject, desired, wanted)]
-      : broughtIntoLine(subject, present, desired, wanted, all)),
+      : broughtIntoLine(subject, present, desired, wanted, all, identity.kind === 'adopt')),
     ...certificates.deleted,
   ];
 }
@@ -166,11 +167,13 @@ function broughtIntoLine(
   desired: DesiredLoadBalancer,
   wanted: Wanted,
   all: readonly LoadBalancer[],
+  isAdopted: boolean,
 ): PlannedChange[] {
   const nameIsTaken = (name: string): boolean => all.some(lb => lb.name === name && lb.id !== present.id);
   tell.keptName(present, desired.name, nameIsTaken);
   tell.checkType(present, wanted.config.type);
   const plan = planLoadBalancer(present, desired, nameIsTaken);
+  if (isAdopted) tell.adopted(present, plan);
   tell.withoutRoom(present, plan);
   const changes = plan.stages.flat();
   const after = changes.reduce(withChange, present);

@@ -7,6 +7,7 @@ import { nodeTarget } from '../node-target.ts';
 import type { Failure } from './apply.ts';
 import { subjectOf } from './calls.ts';
 import type { LoadBalancerPlan } from './plan.ts';
+import { lossText } from './takeover.ts';
 import type { Notice } from './wanted.ts';
 
 /** Events about one Service and its load balancer, for `kubectl describe`. Reasons are those of Kubernetes and the peer. */
@@ -18,7 +19,8 @@ export interface ServiceReport {
   failures(failures: readonly Failure[]): string;
   /** Nothing is done while the project may be another one. */
   heldBack(doubt: string): void;
-  adopted(loadBalancer: LoadBalancer): void;
+  /** A load balancer that was there is used from now on; a warning where that takes something away. */
+  adopted(loadBalancer: LoadBalancer, plan: LoadBalancerPlan): void;
   ensuring(): void;
   ensured(): void;
   deleting(): void;
@@ -75,7 +77,12 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
         return text;
       },
       heldBack: doubt => warn('ForeignProject', `Nothing is changed for this Service: ${doubt}`),
-      adopted: loadBalancer => normal('AdoptedLoadBalancer', `Uses the existing ${called(loadBalancer)} from now on`),
+      adopted: (loadBalancer, plan) => {
+        const text = `Uses the existing ${called(loadBalancer)} from now on`;
+        const loss = lossText(loadBalancer, plan);
+        if (loss === undefined) normal('AdoptedLoadBalancer', text);
+        else warn('AdoptedLoadBalancer', `${text}. ${loss}`);
+      },
       ensuring: () => normal('EnsuringLoadBalancer', 'Bringing the load balancer in line'),
       ensured: () => normal('EnsuredLoadBalancer', 'The load balancer is in line'),
       deleting: () => normal('DeletingLoadBalancer', 'Deleting the load balancer'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createClaims } from '../../../lib/controllers/load-balancer/claims.ts';
+import type { ClusterView } from '../../../lib/controllers/load-balancer/cluster-view.ts';
 import {
   choose,
   defaultName,
@@ -16,11 +17,16 @@ import { annotated, kubeService, loadBalancer, noSettings } from './support.ts';
 const uid = '9efd5f5c-56e2-4282-bdee-a91fa157ecca';
 const lb = (id: number, name: string, owner?: string) =>
   loadBalancer({ id, name, labels: owner === undefined ? { mine: 'x' } : { [ownerLabel]: owner } });
+/** Of the nodes of this cluster, w1 alone is a target. */
+const cluster: ClusterView = {
+  ownerOf: other => (other === 'alive' ? 'default/other' : undefined),
+  hasServer: id => id === 1,
+};
 const query = (more: Partial<IdentityQuery> = {}): IdentityQuery => ({
   uid,
   id: undefined,
   name: undefined,
-  ownerOf: other => (other === 'alive' ? 'default/other' : undefined),
+  cluster,
   ...more,
 });
 
@@ -106,6 +112,33 @@ describe('the load balancer of a Service', () => {
     });
   }
 
+  it('is not one that another cluster seems to use: its owner is unknown, and so is the server of a target', () => {
+    const used = (...servers: number[]) =>
+      loadBalancer({
+        id: 1,
+        name: 'edge',
+        labels: { [ownerLabel]: 'gone' },
+        targets: servers.map(serverID => ({
+          type: 'server',
+          serverID,
+          ip: undefined,
+          usePrivateIP: false,
+          health: [],
+        })),
+      });
+    for (const named of [{ name: 'edge' }, { id: 1 }]) {
+      assert.equal(identify([used(1)], query(named)).kind, 'adopt', 'its targets are nodes of this cluster');
+      const found = identify([used(1, 2)], query(named));
+      assert.ok(found.kind === 'refused');
+      assert.match(
+        found.problem,
+        /uid gone, .* target server 2: it may be in use by another cluster; .* remove its label/,
+      );
+      const unlabelled = { ...used(1, 2), labels: {} };
+      assert.equal(identify([unlabelled], query(named)).kind, 'adopt', 'so it was told');
+    }
+  });
+
   it('never is one whose owner lives', () => {
     const anyOwner = fc.constantFrom(undefined, uid, 'alive', 'gone');
     const anyOne = fc.record({ name: fc.constantFrom('edge', defaultName(uid)), owner: anyOwner });
@@ -132,7 +165,7 @@ describe('the load balancer of a Service', () => {
 describe('the choice of a load balancer', () => {
   const choice = (values: Parameters<typeof annotated>[0], all: readonly ReturnType<typeof lb>[] = []) => {
     const wanted = wantedOf(kubeService({ annotations: annotated(values) }), noSettings, undefined);
-    return choose({ uid }, wanted, all, () => undefined);
+    return choose({ uid }, wanted, all, { ...cluster, ownerOf: () => undefined });
   };
 
   it('BUG-038: is none without a place, and names all that could give one', () => {
