@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startRealCluster } from '../support/real-cluster.ts';
+import { failovers } from './failovers.ts';
 import { figures, peerSource, type Result } from './figures.ts';
 import { idle } from './idle.ts';
 import { loadBalancers } from './load-balancers.ts';
@@ -10,8 +11,11 @@ import { machine } from './machine.ts';
 import { memory } from './memory.ts';
 import { startAndStop } from './process.ts';
 import type { Bench } from './project.ts';
+import { quota } from './quota.ts';
 import { refused } from './refused.ts';
+import { renamed } from './renamed.ts';
 import { burst, scaleUp } from './scale-up.ts';
+import { soak } from './soak.ts';
 import { isMet, renderTable } from './table.ts';
 import { takeOver } from './take-over.ts';
 
@@ -27,6 +31,10 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Result[]>>> = {
   'load-balancers': loadBalancers,
   memory,
   start: startAndStop,
+  quota,
+  renamed,
+  failovers,
+  soak,
 };
 
 const usage = `usage: make bench ARGS="[--only ${Object.keys(groups).join(',')}] [--quick]"`;

@@ -78,6 +78,33 @@ export const figures = {
   'memory-100': figure('resident memory, 100 nodes', 'MiB', '71', 'bare Node 41', 70),
   start: figure('start to leading and converged, 11 nodes in order', 's', '1.1-2.2', '', 1.5),
   stop: figure('stop on SIGTERM, lease released', 's', '0.01', '', 0.2),
+  quota: figure(
+    'quota empty for 60 s, 3 nodes join, 6 Services made; nodes first',
+    'requests while empty / refused later / s to the end',
+    '54 / 280 / 2 of 6 incomplete after 300',
+    '',
+    7,
+    9,
+    180,
+  ),
+  renamed: figure(
+    'server renamed in the console',
+    'changes at Hetzner',
+    'its route is deleted and written again at each pass',
+    '0',
+    0,
+  ),
+  failovers: figure('two writers at once over 100 failovers', 'writes outside of the term', 'not measured', '0', 0),
+  soak: figure(
+    '20 minutes of churn: growth after the first quarter',
+    'MiB heap / MiB resident / open files / sockets',
+    'not measured',
+    '0',
+    2,
+    5,
+    2,
+    2,
+  ),
 } satisfies Readonly<Record<string, Figure>>;
 
 export type FigureName = keyof typeof figures;

@@ -2,7 +2,13 @@ import type { FakeHetznerOptions } from '../../lib/simulator/hetzner/fake.ts';
 import { type Cluster, eventually } from '../support/cluster.ts';
 import type { ControllerProcess } from '../support/controller-process.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { createScenario, isInitialised, networkUnavailable, type Scenario } from '../support/scenario.ts';
+import {
+  createScenario,
+  isInitialised,
+  networkUnavailable,
+  type Scenario,
+  type StartOptions,
+} from '../support/scenario.ts';
 
 /** What a group of rows works with. */
 export interface Bench {
@@ -22,7 +28,7 @@ export interface Requests {
 
 /** One project with its cluster emptied, and a controller that runs as in the image. */
 export interface Project extends Scenario {
-  launch(): Promise<ControllerProcess>;
+  launch(options?: StartOptions): Promise<ControllerProcess>;
   /** Waits until these nodes are initialised, routed and say so. */
   converged(nodes: readonly number[], timeout?: number): Promise<void>;
   /** Creates Nodes 10 at a time: 99 TLS handshakes at once would be what is measured. */
@@ -59,11 +65,12 @@ export const withProject = async <T>(
   });
   const { cluster, hetzner } = scenario;
 
-  const launch = async (): Promise<ControllerProcess> => {
+  const launch = async ({ args = [], env = {}, ...more }: StartOptions = {}): Promise<ControllerProcess> => {
     const [port = 0] = await freePorts(1);
     return scenario.start({
-      args: [`--secure-port=${port}`, '--bind-address=127.0.0.1'],
-      env: { NODE_COMPILE_CACHE: bench.compileCache },
+      ...more,
+      args: [`--secure-port=${port}`, '--bind-address=127.0.0.1', ...args],
+      env: { NODE_COMPILE_CACHE: bench.compileCache, ...env },
     });
   };
 

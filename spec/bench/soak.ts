@@ -1,0 +1,108 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { freePorts } from '../support/free-ports.ts';
+import { deleteNode, heartbeat, setReady } from '../support/nodes.ts';
+import { createService, deleteService } from '../support/services.ts';
+import type { Result } from './figures.ts';
+import { type Bench, type Project, range, sleep, withProject } from './project.ts';
+
+const nodes = 20;
+const services = 5;
+const second = 1_000;
+const annotations = {
+  'load-balancer.hetzner.cloud/location': 'fsn1',
+  'load-balancer.hetzner.cloud/type': 'lb11',
+  'load-balancer.hetzner.cloud/use-private-ip': 'true',
+};
+
+interface Held {
+  readonly heap: number;
+  readonly resident: number;
+  readonly files: number;
+  readonly sockets: number;
+}
+
+const keys = ['heap', 'resident', 'files', 'sockets'] as const;
+
+const look = async (pid: number, metricsURL: string): Promise<Held> => {
+  const text = await (await fetch(metricsURL, { headers: { connection: 'close' } })).text();
+  const mebibytes = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]) / 2 ** 20;
+  const links = readdirSync(`/proc/${pid}/fd`).map(fd => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+  return {
+    heap: mebibytes('nodejs_heap_size_used_bytes'),
+    resident: mebibytes('process_resident_memory_bytes'),
+    files: links.length,
+    sockets: links.filter(link => link.startsWith('socket:')).length,
+  };
+};
+
+/** Least of each: what is held between the peaks that work and uncollected garbage make. */
+const least = (samples: readonly Held[]): Held =>
+  Object.fromEntries(keys.map(key => [key, Math.min(...samples.map(one => one[key]))])) as unknown as Held;
+
+/** Nodes and Services come and go, kubelets report, a node turns not ready, Hetzner fails for a while, watches are cut. */
+const churn = async (project: Project, until: number): Promise<void> => {
+  const { cluster, hetzner } = project;
+  const live = range(1, nodes);
+  const names = range(1, services).map(i => `web-${i}`);
+  let [next, made] = [nodes, services];
+  for (let round = 1; Date.now() < until; round += 1) {
+    await deleteNode(cluster, `w${live.shift()}`);
+    next = (next % 200) + 1;
+    live.push(next);
+    if (hetzner.servers.byName(`w${next}`) === undefined) project.addServer(next);
+    await project.join(next);
+    for (const i of live.slice(0, 5)) await heartbeat(cluster, `w${i}`);
+    if (round % 5 === 0) {
+      await deleteService(cluster, names.shift() as string);
+      names.push(`web-${++made}`);
+      await createService(cluster, { name: names.at(-1) as string, annotations });
+    }
+    if (round % 10 === 0) await setReady(cluster, `w${live.at(-1)}`, 'False');
+    if (round % 10 === 5) hetzner.faults.add({ kind: 'error', status: 503, code: 'unavailable', times: 5 });
+    if (round % 10 === 7) hetzner.faults.add({ kind: 'reset', times: 3 });
+    await sleep(2 * second);
+  }
+};
+
+/** What the program holds at the end of the time against the second quarter of it. */
+export const soak = (bench: Bench): Promise<Result[]> =>
+  withProject(bench, {}, async project => {
+    const first = range(1, nodes);
+    for (const i of first) project.addServer(i);
+    await project.joinAll(first);
+    for (const i of range(1, services)) await createService(project.cluster, { name: `web-${i}`, annotations });
+    const [port = 0] = await freePorts(1);
+    const controller = await project.launch({ env: { HCLOUD_METRICS_ADDRESS: `127.0.0.1:${port}` } });
+    await project.converged(first);
+    const minutes = bench.quick ? 2 : 20;
+    const from = Date.now();
+    const until = from + minutes * 60 * second;
+    const samples: (Held & { readonly at: number })[] = [];
+    const watch = async (): Promise<void> => {
+      while (Date.now() < until) {
+        const at = Date.now() - from;
+        samples.push({ at, ...(await look(controller.process.pid as number, `http://127.0.0.1:${port}/metrics`)) });
+        await sleep(second);
+      }
+    };
+    await Promise.all([churn(project, until), watch()]);
+
+    const quarter = (n: number): Held => least(samples.filter(({ at }) => Math.floor((at * 4) / (until - from)) === n));
+    const [before, after] = [quarter(1), quarter(3)];
+    const errors = controller.lines().filter(({ level }) => level === 'error').length;
+    const shown = ({ heap, resident, files, sockets }: Held): string =>
+      `${heap.toFixed(1)} / ${resident.toFixed(1)} / ${files} / ${sockets}`;
+    return [
+      {
+        row: 'soak',
+        ours: keys.map(key => Math.max(0, Math.round((after[key] - before[key]) * 10) / 10)),
+        note: `${minutes} min: ${shown(before)}, then ${shown(after)}; ${project.hetzner.count()} requests, ${errors} errors`,
+      },
+    ];
+  });
