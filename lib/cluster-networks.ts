@@ -14,6 +14,7 @@ import {
 import { type ChosenNetworks, type NodeNetworks, nodeNetworks } from './controllers/networks.ts';
 import type { NetworkList, Networks } from './hetzner/networks.ts';
 import type { Network } from './hetzner/types.ts';
+import { gatewaysOf, rangesOf } from './network-ranges.ts';
 import type { Logger } from './observability/logger.ts';
 import { nameMatcher } from './settings/name-pattern.ts';
 import type { Settings } from './settings/settings.ts';
@@ -40,7 +41,13 @@ export function chooseNetworks(
   const missing = (setting: string, wanted: string | undefined) => ({
     problem: `${setting}: no network with the name or id ${JSON.stringify(wanted)} in the Hetzner Cloud project`,
   });
-  const { controlPlane: controlPlaneName, workerRegex, workerPrefix, podCIDRs = [] } = furtherNetworks ?? {};
+  const {
+    controlPlane: controlPlaneName,
+    workerRegex,
+    workerPrefix,
+    podCIDRs = [],
+    gateways = [],
+  } = furtherNetworks ?? {};
   const controlPlane = find(controlPlaneName);
   if (controlPlaneName !== undefined && controlPlane === undefined)
     return missing('HCLOUD_CONTROL_PLANE_NETWORK', controlPlaneName);
@@ -54,25 +61,19 @@ export function chooseNetworks(
     .filter(network => network !== primary && (network === controlPlane || isWorker(network.name)))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   const all = [primary, ...others];
-  const ranges = new Map<number, string>();
-  for (const { network: name, cidr } of podCIDRs) {
-    const found = find(name);
-    // A network of workers may be made later, or be lost while those of the others live on.
-    if (found === undefined && isWorker(name)) continue;
-    if (found === undefined) return missing('HCLOUD_NETWORK_POD_CIDRS', name);
-    if (!all.includes(found)) return notOfCluster('HCLOUD_NETWORK_POD_CIDRS', name);
-    if (ranges.has(found.id))
-      return {
-        problem: `HCLOUD_NETWORK_POD_CIDRS: network ${found.name} (${found.id}) must be named once, is named by its name and by its id`,
-      };
-    ranges.set(found.id, cidr);
-  }
-  return { primary, controlPlane: controlPlane === primary ? undefined : controlPlane, all, podCIDRs: ranges };
+  const names = { find, all, isWorker };
+  const ranges = rangesOf(podCIDRs, names);
+  if ('problem' in ranges) return ranges;
+  const rules = gatewaysOf(gateways, names);
+  if ('problem' in rules) return rules;
+  return {
+    primary,
+    controlPlane: controlPlane === primary ? undefined : controlPlane,
+    all,
+    podCIDRs: ranges,
+    gateways: rules,
+  };
 }
-
-const notOfCluster = (setting: string, name: string) => ({
-  problem: `${setting}: network ${JSON.stringify(name)} is none of the cluster, must be HCLOUD_NETWORK, HCLOUD_CONTROL_PLANE_NETWORK or described by HCLOUD_WORKER_NETWORK_REGEX or HCLOUD_WORKER_NETWORK_PREFIX`,
-});
 
 /** Follows the list of networks. A list that lacks a network that must be there changes nothing: such a setting stops the next start. */
 export function clusterNetworks(wanted: Wanted, networks: Networks): ClusterNetworks {

@@ -14,6 +14,7 @@ const further = (controlPlane?: string, workerRegex?: string, workerPrefix?: str
   workerRegex,
   workerPrefix,
   podCIDRs: [],
+  gateways: [],
 });
 const names = (chosen: ReturnType<typeof chooseNetworks>): string =>
   'problem' in chosen
@@ -87,10 +88,50 @@ describe('the networks of a cluster', () => {
       [
         'named twice',
         [range('w-2', '10.0.0.0/16'), range('3', '10.1.0.0/16')],
-        'HCLOUD_NETWORK_POD_CIDRS: network w-2 (3) must be named once, is named by its name and by its id',
+        'HCLOUD_NETWORK_POD_CIDRS: network w-2 (3) must be named once, is named by name and by id',
       ],
     ] as const) {
       it(`refuse one that is ${title}`, () => assert.deepEqual(chosen('w-', ...podCIDRs), { problem }));
+    }
+  });
+
+  describe('with gateways between them', () => {
+    const gateway = (network: string, neighbour: string | undefined, address: string | undefined = '10.0.0.10') => ({
+      network,
+      neighbour,
+      address,
+    });
+    const chosen = (...gateways: ReturnType<typeof gateway>[]) =>
+      chooseNetworks(
+        { network: 'main', furtherNetworks: { ...further(undefined, undefined, 'w-'), gateways } },
+        list(5, main, w2, cp),
+      );
+
+    it('know the pairs by ids, and which of their neighbours are not there', () => {
+      const found = chosen(gateway('main', undefined), gateway('1', 'w-2'), gateway('w-9', '1'), gateway('3', 'w-9'));
+      assert.ok(!('problem' in found));
+      assert.deepEqual(
+        found.gateways.map(({ network: from, neighbour }) => [from, neighbour]),
+        [
+          [1, 'others'],
+          [1, 3],
+          [3, 'absent'],
+        ],
+      );
+    });
+
+    for (const [title, gateways, problem] of [
+      ['of no network', [gateway('x', 'main')], 'no network with the name or id "x" in the Hetzner Cloud project'],
+      ['to no network', [gateway('main', 'x')], 'no network with the name or id "x" in the Hetzner Cloud project'],
+      ['to itself', [gateway('main', '1')], 'network main (1) must not be its own neighbour'],
+      [
+        'named twice',
+        [gateway('w-2', 'main'), gateway('3', '1')],
+        'the pair w-2/main must be named once, is named by name and by id',
+      ],
+    ] as const) {
+      it(`refuse one ${title}`, () =>
+        assert.deepEqual(chosen(...gateways), { problem: `HCLOUD_NETWORK_GATEWAYS: ${problem}` }));
     }
   });
 

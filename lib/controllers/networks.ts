@@ -7,6 +7,17 @@ import { announcedAddresses } from './node/addresses.ts';
 export interface NodeNetwork {
   readonly id: number;
   readonly name: string;
+  readonly ipRange: string;
+}
+
+/** By which machine pods of one network reach those of another, by the ids of the networks. */
+export interface GatewayRule {
+  /** The one that the address is in. */
+  readonly network: number;
+  /** `others` = all that no rule of their own is for; `absent` = one that is not there now. */
+  readonly neighbour: number | 'others' | 'absent';
+  /** Undefined = nothing leads there. */
+  readonly address: string | undefined;
 }
 
 /** The networks of a cluster that has several. */
@@ -18,6 +29,8 @@ export interface ChosenNetworks<N extends NodeNetwork = NodeNetwork> {
   readonly all: readonly N[];
   /** The range that the pods of a network have their addresses from, by the id of the network; where it is told. */
   readonly podCIDRs: ReadonlyMap<number, string>;
+  /** One for a pair at most. */
+  readonly gateways: readonly GatewayRule[];
 }
 
 /** Which of several networks a node is reached in. */

@@ -23,6 +23,7 @@ export const logKeys = {
   subject: 'what a change of a load balancer is about: a port, a target, a network',
   networkID: 'id of the Hetzner network',
   network: 'name of the Hetzner network',
+  neighbour: 'name of the Hetzner network that a route leads to',
   destination: 'destination CIDR of a route',
   gateway: 'gateway address of a route',
   previousGateway: 'gateway the route had before',

@@ -42,7 +42,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
     const isOurs = ({ labels }: KubeNode): boolean => selector(labels);
     const all = { list: () => [...nodes, ...others] };
     const whole = others.length === 0 ? wholeShare(all) : shareAtFirstSight(all, isOurs, servers.servers, one.id);
-    const share = networks === undefined ? whole : shareInNetwork(whole, networks);
+    const share = networks === undefined ? whole : shareInNetwork(whole, networks, one.id);
     return previewRoutes({
       network: one,
       gateways: gatewaysOf(one),

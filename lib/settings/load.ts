@@ -30,7 +30,7 @@ function withoutUnreadSwitch(readings: Readings): Readings {
 }
 
 function furtherNetworks(values: Values): Settings['hcloud']['furtherNetworks'] {
-  const { controlPlaneNetwork, workerNetworkRegex, workerNetworkPrefix, networkPodCIDRs } = values;
+  const { controlPlaneNetwork, workerNetworkRegex, workerNetworkPrefix, networkPodCIDRs, networkGateways } = values;
   if ((controlPlaneNetwork ?? workerNetworkRegex ?? workerNetworkPrefix ?? networkPodCIDRs) === undefined)
     return undefined;
   return {
@@ -38,6 +38,7 @@ function furtherNetworks(values: Values): Settings['hcloud']['furtherNetworks'] 
     workerRegex: workerNetworkRegex,
     workerPrefix: workerNetworkPrefix,
     podCIDRs: [...(networkPodCIDRs ?? [])],
+    gateways: [...(networkGateways ?? [])],
   };
 }
 

@@ -1,5 +1,5 @@
 import { variable } from './setting.ts';
-import { boolean, namePattern, networkPodCIDRs, text } from './value-types.ts';
+import { boolean, namePattern, networkGateways, networkPodCIDRs, text } from './value-types.ts';
 
 /** Which private networks there are, and what is done with them. */
 export const networkVariables = {
@@ -37,6 +37,13 @@ export const networkVariables = {
     undefined,
     'Hetzner Cloud',
     'Which range of pod addresses each network has, by its name or id: core=10.240.0.0/16,pool-a=10.241.0.0/16. All within --cluster-cidr.',
+  ),
+  networkGateways: variable(
+    'HCLOUD_NETWORK_GATEWAYS',
+    networkGateways,
+    undefined,
+    'route',
+    'Addresses of machines by which pods of one network reach those of another: core/pool-a=10.0.0.10,pool-a/*=10.1.0.10. One route a pair leads to the range of HCLOUD_NETWORK_POD_CIDRS.',
   ),
   loadBalancerNetwork: variable(
     'HCLOUD_LOAD_BALANCER_NETWORK',

@@ -79,13 +79,22 @@ function checkNetworks(readings: Readings): string[] {
     ];
   }
   if (primaryNetwork(values) !== undefined) return [];
-  const further = ['workerNetworkRegex', 'workerNetworkPrefix', 'networkPodCIDRs'] as const;
+  const further = ['workerNetworkRegex', 'workerNetworkPrefix', 'networkPodCIDRs', 'networkGateways'] as const;
   return further
     .filter(key => set.has(key))
     .map(
       key =>
         `${mention(readings, key)} is invalid without HCLOUD_NETWORK: must have a primary network beside it, HCLOUD_NETWORK or HCLOUD_CONTROL_PLANE_NETWORK`,
     );
+}
+
+/** A gateway leads to a range, which has to be told. */
+function checkGateways(readings: Readings): string[] {
+  const { networkGateways = [], networkPodCIDRs = [] } = readings.values;
+  if (networkPodCIDRs.length > 0 || networkGateways.every(({ address }) => address === undefined)) return [];
+  return [
+    `${mention(readings, 'networkGateways')} is invalid without HCLOUD_NETWORK_POD_CIDRS: must have the range of pods that each gateway leads to`,
+  ];
 }
 
 /** Pods outside of the cluster CIDRs are none to Kubernetes, and their routes would stay for good. */
@@ -167,6 +176,7 @@ export function checkRules(readings: Readings): Findings {
     errors.push(...checkPair(readings, 'robotUser', 'robotPassword'));
   if (valid('network', 'controlPlaneNetwork')) errors.push(...checkNetworks(readings));
   if (valid('networkPodCIDRs', 'clusterCIDRs')) errors.push(...checkPodCIDRs(readings));
+  if (valid('networkPodCIDRs', 'networkGateways')) errors.push(...checkGateways(readings));
   if (values.securePort !== 0) errors.push(...checkPair(readings, 'tlsCertFile', 'tlsPrivateKeyFile'));
   if (valid('leaseDuration', 'renewDeadline', 'retryPeriod', 'leaderElect'))
     errors.push(...checkLeaderElection(readings));

@@ -1,4 +1,5 @@
 import type { LogLevel } from '../observability/logger.ts';
+import type { NetworkGateway } from './network-gateways.ts';
 import type { NetworkPodCIDR } from './network-pod-cidrs.ts';
 
 export type AddressFamily = 'ipv4' | 'ipv6' | 'dualstack';
@@ -23,6 +24,8 @@ export interface Settings {
           readonly workerPrefix: string | undefined;
           /** Ranges of pod addresses, one a network at most; no two overlap. */
           readonly podCIDRs: readonly NetworkPodCIDR[];
+          /** Ways between networks, one a pair at most. */
+          readonly gateways: readonly NetworkGateway[];
         }
       | undefined;
     readonly networkAttachedCheck: boolean;

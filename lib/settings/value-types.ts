@@ -2,6 +2,7 @@ import { parseLabelSelector } from '../kubernetes/label-selector.ts';
 import { type ControllerList, parseControllerList } from './controller-list.ts';
 import { type Parsed, parseBoolean, parseDuration, parseInteger } from './go-values.ts';
 import { parseNamePattern } from './name-pattern.ts';
+import { type NetworkGateway, parseNetworkGateways } from './network-gateways.ts';
 import { type NetworkPodCIDR, parseNetworkPodCIDRs } from './network-pod-cidrs.ts';
 import { parseBaseURL, parseCIDR, parseClusterCIDRs, parseHostPort, parseIPAddress } from './network-values.ts';
 import type { ValueType } from './setting.ts';
@@ -73,6 +74,11 @@ export const clusterCIDRs: ValueType<readonly string[]> = {
 export const networkPodCIDRs: ValueType<readonly NetworkPodCIDR[]> = {
   name: 'network=CIDR list',
   parse: parseNetworkPodCIDRs,
+  empty: 'unset',
+};
+export const networkGateways: ValueType<readonly NetworkGateway[]> = {
+  name: 'network/neighbour=address list',
+  parse: parseNetworkGateways,
   empty: 'unset',
 };
 export const hostPort: ValueType<string> = { name: 'host:port', parse: parseHostPort, empty: 'unset' };

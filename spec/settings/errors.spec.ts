@@ -168,6 +168,25 @@ describe('errors', () => {
       },
       'HCLOUD_NETWORK_POD_CIDRS="k8s=10.0.0.0/16,b=11.0.0.0/16" (set by environment variable) is invalid: "b=11.0.0.0/16" must lie in --cluster-cidr="10.0.0.0/8" (set by flag)',
     ],
+    ...(
+      [
+        ['without neighbour', 'core=10.0.0.10', 'must have a network and a neighbour'],
+        ['of more than two networks', 'core/a/b=10.0.0.10', 'must have a network and a neighbour'],
+        ['for all networks', '*/core=10.0.0.10', 'must name its network: an address is in one network only'],
+        ['to itself', 'core/core=10.0.0.10', 'must name two networks'],
+        ['that is no address', 'core/a=10.0.0', 'must have an IPv4 address'],
+        ['that is given twice', 'core/*=10.0.0.10,core/*=none', 'must be the only gateway of its pair'],
+      ] as const
+    ).map(([what, value, why]): [string, Input, string] => [
+      `a gateway ${what}`,
+      { env: { HCLOUD_NETWORK: 'core', HCLOUD_NETWORK_GATEWAYS: value, HCLOUD_NETWORK_POD_CIDRS: 'core=10.0.0.0/8' } },
+      `HCLOUD_NETWORK_GATEWAYS="${value}" is invalid: must be network/neighbour=address pairs separated by commas, such as core/pool-a=10.0.0.10,pool-a/*=10.1.0.10; * stands for all other networks, the address none for no way: "${value.split(',').at(-1)}" ${why} (set by environment variable)`,
+    ]),
+    [
+      'gateways without ranges of pods',
+      { env: { ...network, HCLOUD_NETWORK_GATEWAYS: 'k8s/*=10.0.0.10' } },
+      'HCLOUD_NETWORK_GATEWAYS="k8s/*=10.0.0.10" (set by environment variable) is invalid without HCLOUD_NETWORK_POD_CIDRS: must have the range of pods that each gateway leads to',
+    ],
     [
       'ranges of pods without a network',
       { env: { HCLOUD_NETWORK_POD_CIDRS: 'k8s=10.0.0.0/16' } },

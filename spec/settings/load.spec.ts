@@ -141,6 +141,22 @@ describe('the settings', () => {
       ],
     ],
     [
+      'gateways by pair of networks',
+      {
+        env: {
+          HCLOUD_NETWORK: 'a',
+          HCLOUD_NETWORK_POD_CIDRS: 'a=10.240.0.0/16',
+          HCLOUD_NETWORK_GATEWAYS: 'a/4711=10.0.0.10, pool b / * = 10.1.0.10,a/c=none',
+        },
+      },
+      s => s.hcloud.furtherNetworks?.gateways,
+      [
+        { network: 'a', neighbour: '4711', address: '10.0.0.10' },
+        { network: 'pool b', neighbour: undefined, address: '10.1.0.10' },
+        { network: 'a', neighbour: 'c', address: undefined },
+      ],
+    ],
+    [
       'a loopback API server',
       { env: { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '7445' } },
       s => [s.kubernetes.serviceHost, s.kubernetes.servicePort],

@@ -78,6 +78,7 @@ const examples: Readonly<Record<LogKey, unknown>> = {
   subject: 'port 80',
   networkID: 1234,
   network: 'my-network',
+  neighbour: 'pool-a',
   destination: '10.244.1.0/24',
   gateway: '10.0.1.1',
   previousGateway: '10.0.1.9',

@@ -25,6 +25,11 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: 'Trying again would be refused again. The object is looked at when it changes.',
     toDo: 'Correct what `err` names: mostly an annotation of the Service in `key`. The same is in an event on the object.',
   },
+  'Left out a way between networks': {
+    meaning:
+      'A gateway of `HCLOUD_NETWORK_GATEWAYS` can not be used, so pods do not get from `network` to that neighbour. All other routes are made.',
+    toDo: 'Correct what `hint` names: the address lies in the range of its network, the neighbour has a range in `HCLOUD_NETWORK_POD_CIDRS`.',
+  },
   'Had the token refused by Hetzner': {
     meaning: 'Hetzner answered 401 or 403. Nothing is deleted or tainted; each need asks again, with a pause.',
     toDo: 'Give it a valid token with the right to read and write, of the project of this cluster. A file is read again by itself.',

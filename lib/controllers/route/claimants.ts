@@ -1,5 +1,6 @@
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
+import { overlaps, parseIPv4CIDR } from '../ip.ts';
 import { routableCIDRs } from './desired.ts';
 
 /** The nodes that have a destination as pod CIDR: one index for as long as no node changes. */
@@ -20,4 +21,14 @@ export function createClaimants(nodes: Pick<Store<KubeNode>, 'list'>): (destinat
     }
     return index.get(destination) ?? [];
   };
+}
+
+/** The nodes whose pods are in a range, or around it. */
+export function nodesWithin(range: string, nodes: readonly KubeNode[]): KubeNode[] {
+  const block = parseIPv4CIDR(range);
+  const isWithin = (cidr: string): boolean => {
+    const other = parseIPv4CIDR(cidr);
+    return block !== undefined && other !== undefined && overlaps(block, other);
+  };
+  return nodes.filter(node => routableCIDRs(node).some(isWithin));
 }

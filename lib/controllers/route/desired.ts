@@ -1,8 +1,9 @@
 import { parseProviderID } from '../../hetzner/provider-id.ts';
 import type { Server } from '../../hetzner/types.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
-import { canonicalIPv4CIDR } from '../ip.ts';
+import { canonicalIPv4CIDR, overlaps, parseIPv4CIDR } from '../ip.ts';
 import type { NodeNetworks } from '../networks.ts';
+import type { Aggregate } from './aggregates.ts';
 
 /** The read side of one answered list of servers. */
 export interface ServerLookup {
@@ -12,11 +13,14 @@ export interface ServerLookup {
 /**
  * What should be in the network for one pod CIDR:
  * - `route`: through this node's address.
+ * - `aggregate`: the way to all pods of another network, through a machine that is in both.
  * - `hold`: the CIDR is taken by a node whose machine is not routed by us or not known yet; whatever is there stays.
- *   So does a route that nobody claims but that may be another instance's; it has no node (empty).
+ *   So does a route that nobody claims but that may be another instance's; it has no node (empty). An aggregate that is not
+ *   there yet waits for a node in its range that this network routes.
  */
 export type DesiredRoute =
   | { readonly kind: 'route'; readonly node: string; readonly gateway: string }
+  | ({ readonly kind: 'aggregate' } & Aggregate)
   | { readonly kind: 'hold'; readonly node: string; readonly problem: HoldProblem };
 
 export type HoldProblem =
@@ -25,7 +29,8 @@ export type HoldProblem =
   | 'serverMissing'
   | 'notAttached'
   | 'attachedNowhere'
-  | 'notSelected';
+  | 'notSelected'
+  | 'crossed';
 
 /** Desired routes by canonical destination, and nodes that could be routed but lost a CIDR to another node. */
 export interface DesiredRoutes {
@@ -89,6 +94,8 @@ export interface Claims {
   isLeftOver(destination: string, gateway: string): boolean;
   /** Where the cluster has several networks: the one that routes the node. */
   readonly networks?: Pick<NodeNetworks, 'homeOf' | 'expectedOf'>;
+  /** The ways from this network to the pods of others, by destination. */
+  readonly aggregates?: () => ReadonlyMap<string, Aggregate>;
 }
 
 /** Of an instance that looks after everything. */
@@ -108,7 +115,7 @@ export function desiredRoutes(
   gateways: ReadonlyMap<string, string>,
   share: Claims = allClaims,
 ): DesiredRoutes {
-  const byDestination = new Map<string, DesiredRoute>();
+  const byDestination = new Map<string, Claim>();
   const contested: { destination: string; owner: string; node: string }[] = [];
   const oldestFirst = [...nodes].sort(
     (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
@@ -117,7 +124,7 @@ export function desiredRoutes(
     const found = claimedBy(node, servers, networkID, share);
     if (found === 'elsewhere') continue;
     for (const destination of routableCIDRs(node)) {
-      const claim: DesiredRoute =
+      const claim: Claim =
         'gateway' in found
           ? { kind: 'route', node: node.name, gateway: found.gateway }
           : { kind: 'hold', node: node.name, problem: found.problem };
@@ -136,11 +143,35 @@ export function desiredRoutes(
       if (loser.kind === 'route') contested.push({ destination, owner: owner.node, node: loser.node });
     }
   }
-  for (const [destination, gateway] of gateways) {
-    if (!byDestination.has(destination) && !share.isLeftOver(destination, gateway))
-      byDestination.set(destination, { kind: 'hold', node: '', problem: 'notSelected' });
+  const aggregates = new Map<string, DesiredRoute>();
+  for (const [destination, aggregate] of share.aggregates?.() ?? []) {
+    const crossing = gateways.has(destination) ? undefined : routedWithin(destination, byDestination);
+    aggregates.set(
+      destination,
+      crossing === undefined
+        ? { kind: 'aggregate', ...aggregate }
+        : { kind: 'hold', node: crossing, problem: 'crossed' },
+    );
   }
-  return { byDestination, contested };
+  const all = new Map<string, DesiredRoute>([...aggregates, ...byDestination]);
+  for (const [destination, gateway] of gateways) {
+    if (!all.has(destination) && !share.isLeftOver(destination, gateway))
+      all.set(destination, { kind: 'hold', node: '', problem: 'notSelected' });
+  }
+  return { byDestination: all, contested };
+}
+
+type Claim = Extract<DesiredRoute, { readonly node: string }>;
+
+/** A node whose route overlaps a destination, which Hetzner does not take beside it. */
+function routedWithin(destination: string, claims: ReadonlyMap<string, Claim>): string | undefined {
+  const range = parseIPv4CIDR(destination);
+  for (const [other, claim] of claims) {
+    const block = parseIPv4CIDR(other);
+    if (claim.kind === 'route' && range !== undefined && block !== undefined && overlaps(range, block))
+      return claim.node;
+  }
+  return undefined;
 }
 
 function claimedBy(node: KubeNode, servers: ServerLookup, networkID: number, { isOurs, networks }: Claims) {

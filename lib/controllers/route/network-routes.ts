@@ -1,4 +1,4 @@
-import { defer, merge, type Observable } from 'rxjs';
+import { concatMap, defer, distinct, EMPTY, ignoreElements, merge, type Observable, tap } from 'rxjs';
 import type { Actions } from '../../hetzner/actions.ts';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import { classOf } from '../../hetzner/errors.ts';
@@ -26,6 +26,7 @@ import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { type RunningShare, selectedShare, shareInNetwork, wholeShare } from './share.ts';
+import { wayTriggers } from './triggers.ts';
 
 export interface NetworkRoutesDeps {
   readonly network: Snapshot<Network>;
@@ -33,7 +34,7 @@ export interface NetworkRoutesDeps {
   readonly nodes: Store<KubeNode>;
   readonly allNodes: Store<KubeNode>;
   /** Where the cluster has several networks. */
-  readonly networks?: NodeNetworks | undefined;
+  readonly networks?: (NodeNetworks & { readonly chosen$: Observable<unknown> }) | undefined;
   readonly servers: Servers;
   readonly project: Pick<Project, 'doubt'>;
   readonly cloud: Cloud;
@@ -81,7 +82,9 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       clock,
     });
     const own = shareOf(deps, table);
-    const share = deps.networks === undefined ? own : shareInNetwork(own, deps.networks);
+    const { networks } = deps;
+    const inNetwork = networks && shareInNetwork(own, networks, id);
+    const share = inNetwork ?? own;
     const report = createRouteReport({
       ...deps,
       networkID: id,
@@ -91,6 +94,7 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
     const routes$ = routeController({
       ...deps,
       share,
+      ...(networks && inNetwork && { ways$: wayTriggers(networks.chosen$, inNetwork.aggregates) }),
       networkID: id,
       table,
       pipeline,
@@ -104,8 +108,23 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
         return patchNodeStatus(client, node, { conditions }, signal);
       },
     });
-    return merge(share.run$, routes$);
+    const problems$ = networks && inNetwork ? problemsTold(networks.chosen$, inNetwork.problems, deps) : EMPTY;
+    return merge(share.run$, problems$, routes$);
   });
+}
+
+/** Says of each way that can't be, once; all others are made. */
+function problemsTold(
+  chosen$: Observable<unknown>,
+  problems: () => readonly string[],
+  { logger, network: { value } }: NetworkRoutesDeps,
+): Observable<never> {
+  return chosen$.pipe(
+    concatMap(problems),
+    distinct(),
+    tap(hint => logger.error('Left out a way between networks', { network: value.name, networkID: value.id, hint })),
+    ignoreElements(),
+  );
 }
 
 /** Which part of the routes is ours: with all nodes everything. */

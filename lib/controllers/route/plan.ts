@@ -1,18 +1,26 @@
-import { type Block, contains, parseIPv4CIDR } from '../ip.ts';
+import { type Block, contains, overlaps, parseIPv4CIDR } from '../ip.ts';
 import type { DesiredRoute } from './desired.ts';
+
+/** Whom a route is for: a node, or all pods of another network. */
+export type RouteUse = { readonly node: string } | { readonly neighbour: string };
 
 /** One change of a network's routes. */
 export type RouteChange =
-  | { readonly kind: 'create'; readonly destination: string; readonly gateway: string; readonly node: string }
+  | ({ readonly kind: 'create'; readonly destination: string; readonly gateway: string } & RouteUse)
   /** The destination leads elsewhere: the wrong route goes, then the right one comes (the API has no update). */
-  | {
+  | ({
       readonly kind: 'replace';
       readonly destination: string;
       readonly gateway: string;
       readonly previousGateway: string;
-      readonly node: string;
-    }
+    } & RouteUse)
   | { readonly kind: 'delete'; readonly destination: string; readonly gateway: string };
+
+/** The same as fields of their own. */
+export const useOf = (use: RouteUse): RouteUse => ('node' in use ? { node: use.node } : { neighbour: use.neighbour });
+
+/** A change that leaves a route behind. */
+export type RouteAddition = Exclude<RouteChange, { readonly kind: 'delete' }>;
 
 /**
  * The change one destination needs, if any.
@@ -31,10 +39,10 @@ export function planRoute(
     return { kind: 'delete', destination, gateway };
   }
   if (desired.kind === 'hold' || desired.gateway === gateway) return undefined;
-  const { node } = desired;
+  const use: RouteUse = desired.kind === 'route' ? { node: desired.node } : { neighbour: desired.neighbour };
   return gateway === undefined
-    ? { kind: 'create', destination, gateway: desired.gateway, node }
-    : { kind: 'replace', destination, gateway: desired.gateway, previousGateway: gateway, node };
+    ? { kind: 'create', destination, gateway: desired.gateway, ...use }
+    : { kind: 'replace', destination, gateway: desired.gateway, previousGateway: gateway, ...use };
 }
 
 /**
@@ -52,6 +60,23 @@ export function planRoutes(
     .map(d => planRoute(d, desired.get(d), gateways.get(d), clusterCIDRs))
     .filter(change => change !== undefined);
   return [...changes.filter(c => c.kind === 'delete'), ...changes.filter(c => c.kind !== 'delete')];
+}
+
+/**
+ * The route that keeps one to a destination out of a network: Hetzner takes none that overlaps another. The default route
+ * does not count.
+ */
+export function obstacleTo(
+  destination: string,
+  gateways: ReadonlyMap<string, string>,
+): { readonly destination: string; readonly gateway: string } | undefined {
+  const block = parseIPv4CIDR(destination);
+  for (const [other, gateway] of gateways) {
+    const range = other === destination ? undefined : parseIPv4CIDR(other);
+    if (block !== undefined && range !== undefined && range.prefix > 0 && overlaps(block, range))
+      return { destination: other, gateway };
+  }
+  return undefined;
 }
 
 /** True when the whole destination lies in one of the cluster CIDRs. */

@@ -3,7 +3,8 @@ import type { Block } from '../ip.ts';
 import type { PlannedChange, PlannedNote, Preview } from '../preview.ts';
 import { isRouted, networkUnavailable, sameCondition } from './condition.ts';
 import { type Claims, type DesiredRoutes, desiredRoutes, type ServerLookup } from './desired.ts';
-import { isOwned, planRoutes, type RouteChange } from './plan.ts';
+import { isOwned, obstacleTo, planRoutes, type RouteChange, useOf } from './plan.ts';
+import type { RouteShare } from './share.ts';
 
 export interface RoutesInput {
   readonly network: { readonly id: number; readonly name: string };
@@ -13,7 +14,7 @@ export interface RoutesInput {
   readonly servers: ServerLookup;
   readonly clusterCIDRs: readonly Block[];
   /** When not given: all nodes and routes are ours. */
-  readonly share?: Claims;
+  readonly share?: Claims & Pick<RouteShare, 'misplacement' | 'problems'>;
   /** Why the project may be that of somebody else, if it may. */
   readonly doubt?: string | undefined;
 }
@@ -24,17 +25,14 @@ export function previewRoutes(input: RoutesInput): Preview {
   const object = `Network ${network.name}`;
   const desired = desiredRoutes(nodes, servers, network.id, gateways, share);
   const planned = planRoutes(desired.byDestination, gateways, clusterCIDRs);
-  const changes = doubt === undefined ? planned : planned.filter(({ kind }) => kind !== 'delete');
-  const after = new Map(gateways);
-  for (const change of changes) {
-    if (change.kind === 'delete') after.delete(change.destination);
-    else after.set(change.destination, change.gateway);
-  }
-  const outside = changes.filter(c => c.kind !== 'delete' && !isOwned(c.destination, clusterCIDRs));
+  const allowed = doubt === undefined ? planned : planned.filter(({ kind }) => kind !== 'delete');
+  const { changes, refused, after } = foresee(allowed, gateways);
+  const outside = changes.filter(c => 'node' in c && !isOwned(c.destination, clusterCIDRs));
+  const crossed = new Set(refused.flatMap(({ change }) => ('node' in change ? [change.node] : [])));
   return {
-    changes: [...changes.map(change => describe(object, change)), ...conditions(nodes, desired, after)],
+    changes: [...changes.map(change => describe(object, change)), ...conditions(nodes, desired, after, crossed)],
     notes: [
-      ...(changes.length < planned.length ? [{ object, text: `keeps its routes: ${doubt}` }] : []),
+      ...(allowed.length < planned.length ? [{ object, text: `keeps its routes: ${doubt}` }] : []),
       ...notAttached(desired, network.name),
       ...desired.contested.map(({ destination, owner, node }) => ({
         object: `Node ${node}`,
@@ -44,8 +42,56 @@ export function previewRoutes(input: RoutesInput): Preview {
         object,
         text: `${destination} is outside of --cluster-cidr: its route would not be deleted with the node`,
       })),
+      ...refused.map(({ change, obstacle }) => ({
+        object: 'node' in change ? `Node ${change.node}` : object,
+        text: `gets no route to ${change.destination}: it overlaps the route to ${obstacle.destination} via ${obstacle.gateway}`,
+      })),
+      ...ways(desired, network.name, share),
+      ...(share?.problems?.() ?? []).map(text => ({ object, text })),
     ],
   };
+}
+
+interface Foreseen {
+  readonly changes: readonly RouteChange[];
+  readonly refused: readonly {
+    readonly change: RouteChange;
+    readonly obstacle: NonNullable<ReturnType<typeof obstacleTo>>;
+  }[];
+  /** Routes there would be. */
+  readonly after: ReadonlyMap<string, string>;
+}
+
+/** What would become of a plan: Hetzner takes no route that overlaps another. */
+function foresee(plan: readonly RouteChange[], gateways: ReadonlyMap<string, string>): Foreseen {
+  const changes: RouteChange[] = [];
+  const refused: Foreseen['refused'][number][] = [];
+  const after = new Map(gateways);
+  for (const change of plan) {
+    const obstacle = change.kind === 'delete' ? undefined : obstacleTo(change.destination, after);
+    if (obstacle !== undefined) {
+      refused.push({ change, obstacle });
+      continue;
+    }
+    changes.push(change);
+    if (change.kind === 'delete') after.delete(change.destination);
+    else after.set(change.destination, change.gateway);
+  }
+  return { changes, refused, after };
+}
+
+/** What users should know about the ways between networks. */
+function ways({ byDestination }: DesiredRoutes, network: string, share: RoutesInput['share']): PlannedNote[] {
+  return [...byDestination].flatMap(([destination, route]) => {
+    if (route.kind === 'hold' && route.problem === 'crossed') {
+      const text = `gets no route to ${destination}: the pods of node ${route.node} are in this range`;
+      return [{ object: `Network ${network}`, text }];
+    }
+    const why = route.kind === 'route' ? share?.misplacement?.(destination) : undefined;
+    return route.kind === 'route' && why !== undefined
+      ? [{ object: `Node ${route.node}`, text: `has the pod CIDR ${destination}, which ${why}` }]
+      : [];
+  });
 }
 
 const notAttached = ({ byDestination }: DesiredRoutes, network: string): PlannedNote[] =>
@@ -65,13 +111,20 @@ function describe(object: string, change: RouteChange): PlannedChange {
   const at = 'Hetzner';
   switch (change.kind) {
     case 'create': {
-      const why = `node ${change.node} has this pod CIDR, and there is no route to it`;
-      return { at, object, action: 'create route', details: { destination, gateway, node: change.node }, why };
+      const why =
+        'node' in change
+          ? `node ${change.node} has this pod CIDR, and there is no route to it`
+          : `the pods of network ${change.neighbour} have this range, and there is no way to it`;
+      return { at, object, action: 'create route', details: { destination, gateway, ...useOf(change) }, why };
     }
     case 'replace': {
-      const { node, previousGateway } = change;
-      const why = `the route leads to ${previousGateway}, which is not the address of node ${node} any more`;
-      return { at, object, action: 'replace route', details: { destination, gateway, previousGateway, node }, why };
+      const { previousGateway } = change;
+      const why =
+        'node' in change
+          ? `the route leads to ${previousGateway}, which is not the address of node ${change.node} any more`
+          : `the route leads to ${previousGateway}, which is not the gateway to network ${change.neighbour}`;
+      const details = { destination, gateway, previousGateway, ...useOf(change) };
+      return { at, object, action: 'replace route', details, why };
     }
     case 'delete': {
       const why = 'it lies in --cluster-cidr, and no node has this pod CIDR';
@@ -85,8 +138,10 @@ function conditions(
   nodes: readonly KubeNode[],
   { byDestination, contested }: DesiredRoutes,
   gateways: ReadonlyMap<string, string>,
+  crossed: ReadonlySet<string>,
 ): PlannedChange[] {
   const refused = new Set([
+    ...crossed,
     ...contested.map(({ node }) => node),
     ...[...byDestination.values()].flatMap(r => (r.kind === 'hold' && r.problem === 'notAttached' ? [r.node] : [])),
   ]);

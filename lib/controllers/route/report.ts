@@ -3,7 +3,7 @@ import type { EventRecorder } from '../../kubernetes/events.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { nodeTarget } from '../node-target.ts';
-import type { RouteChange } from './plan.ts';
+import type { RouteAddition } from './plan.ts';
 
 /** A network without room is tried again after this, in ms, unless a route of ours goes first. */
 export const limitRetry = 300_000;
@@ -11,11 +11,13 @@ export const limitRetry = 300_000;
 /** Tells users on the Node what keeps its route from being. */
 export interface RouteReport {
   /** Says what the API refused; `noRoom` when the network has no room for more routes. */
-  notCreated(change: Exclude<RouteChange, { kind: 'delete' }>, err: unknown): 'noRoom' | 'refused';
+  notCreated(change: RouteAddition, err: unknown): 'noRoom' | 'refused';
   /** Returns the error of the run. */
   notAttached(destination: string, node: string): Error;
   contested(claim: { readonly destination: string; readonly owner: string; readonly node: string }): void;
-  outsideClusterCIDR(change: Exclude<RouteChange, { kind: 'delete' }>): void;
+  outsideClusterCIDR(destination: string, node: string): void;
+  /** Says once why other networks do not reach the pods of a node. */
+  misplaced(destination: string, node: string, why: string): void;
 }
 
 export interface ReportDeps {
@@ -29,6 +31,8 @@ export interface ReportDeps {
 
 export function createRouteReport(deps: ReportDeps): RouteReport {
   const network = `network ${deps.networkName} (${deps.networkID})`;
+  /** By uid of the node, for as long as the network is looked after. */
+  const told = new Set<string>();
   const warn = (name: string, reason: string, message: string): void => {
     const node = deps.nodes.get(name);
     if (node !== undefined) deps.events.event(nodeTarget(node), 'Warning', reason, message);
@@ -37,16 +41,12 @@ export function createRouteReport(deps: ReportDeps): RouteReport {
     notCreated(change, err) {
       const text = err instanceof Error ? err.message : String(err);
       const route = `route to ${change.destination} via ${change.gateway} in ${network}`;
-      if (isLimitExceeded(err)) {
-        warn(
-          change.node,
-          'RouteLimitReached',
-          `Could not create ${route}: the network has no room for more routes: ${text}`,
-        );
-        return 'noRoom';
+      const isFull = isLimitExceeded(err);
+      if ('node' in change) {
+        const why = isFull ? `the network has no room for more routes: ${text}` : text;
+        warn(change.node, isFull ? 'RouteLimitReached' : 'FailedToCreateRoute', `Could not create ${route}: ${why}`);
       }
-      warn(change.node, 'FailedToCreateRoute', `Could not create ${route}: ${text}`);
-      return 'refused';
+      return isFull ? 'noRoom' : 'refused';
     },
     notAttached(destination, node) {
       const problem = `the server of node ${node} is not attached to ${network}`;
@@ -57,10 +57,16 @@ export function createRouteReport(deps: ReportDeps): RouteReport {
       const message = `Could not create route to ${destination}: node ${owner} has the same pod CIDR and keeps its route`;
       warn(node, 'FailedToCreateRoute', message);
     },
-    outsideClusterCIDR({ destination, node }) {
+    outsideClusterCIDR(destination, node) {
       const cidrs = deps.clusterCIDRs.join(',');
       const message = `Pod CIDR ${destination} is outside of --cluster-cidr=${cidrs}: its route is created, but will not be deleted with the node`;
       warn(node, 'ClusterCIDRMisconfigured', message);
+    },
+    misplaced(destination, node, why) {
+      const key = `${deps.nodes.get(node)?.uid} ${destination} ${why}`;
+      if (told.has(key)) return;
+      told.add(key);
+      warn(node, 'PodCIDRMisplaced', `Pod CIDR ${destination} ${why}`);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { defer, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
+import { defer, EMPTY, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import type { Servers } from '../../hetzner/servers.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -14,7 +14,7 @@ import type { Block } from '../ip.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Project } from '../project.ts';
 import { applyRoute } from './apply.ts';
-import { createClaimants } from './claimants.ts';
+import { createClaimants, nodesWithin } from './claimants.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
 import {
   contradicts,
@@ -24,7 +24,9 @@ import {
   routableCIDRs,
   type ServerLookup,
 } from './desired.ts';
+import { logChange } from './log-change.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
+import { explainRefusal, mayBeOverlap } from './refusal.ts';
 import { limitRetry, type RouteReport } from './report.ts';
 import type { RouteTable } from './route-table.ts';
 import { type RouteShare, wholeShare } from './share.ts';
@@ -46,6 +48,8 @@ export interface RouteControllerDeps {
   /** How much older than the Node a list of servers may be that tells its address, in ms. */
   readonly maxAge: number;
   readonly safety$: Observable<unknown>;
+  /** Destinations in other networks, when these come or go. */
+  readonly ways$?: Observable<Trigger>;
   /** Resolves with the Node as it is then. */
   readonly patchCondition: (
     node: KubeNode,
@@ -87,7 +91,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const share = deps.share ?? wholeShare(nodes);
   const claimantsOf = createClaimants(share.all);
   const more$ = new Subject<Trigger>();
-  /** Destinations the network had no room for; a deleted route makes room. */
+  /** Destinations the network had no room for, or that another route is in the way of; a deleted route makes room. */
   const crowdedOut = new Set<string>();
   const ownWrites = createOwnWrites<KubeNode>();
 
@@ -100,8 +104,10 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
       servers.notBefore(clock.monotonic() - freshEnough, { priority: 'refresh', signal }),
     ]);
     const owned = [...gateways.keys()].filter(destination => isOwned(destination, clusterCIDRs));
-    for (const key of new Set([...owned, ...nodes.list().flatMap(routableCIDRs)])) {
-      more$.next({ key, reason: 'pass over all routes', priority: -1 });
+    // Ways to whole networks come before single nodes.
+    const aggregates = share.aggregates?.() ?? new Map();
+    for (const key of new Set([...aggregates.keys(), ...owned, ...nodes.list().flatMap(routableCIDRs)])) {
+      more$.next({ key, reason: 'pass over all routes', priority: aggregates.has(key) ? 0 : -1 });
     }
     return done;
   }
@@ -119,7 +125,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   }
 
   async function converge(
-    desired: Extract<DesiredRoute, { kind: 'route' }> | undefined,
+    desired: Exclude<DesiredRoute, { kind: 'hold' }> | undefined,
     gateways: ReadonlyMap<string, string>,
     run: Reconcile,
   ): Promise<Outcome> {
@@ -127,15 +133,18 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (change?.kind === 'delete' && (await deps.project.doubt({ priority: 'route', signal: run.signal }))) {
       return again(doubtRetry);
     }
+    const node = desired?.kind === 'route' ? desired.node : undefined;
+    const misplaced = node === undefined ? undefined : share.misplacement?.(run.key);
+    if (node !== undefined && misplaced !== undefined) report.misplaced(run.key, node, misplaced);
     if (change !== undefined) {
-      if (change.kind !== 'delete' && !isOwned(change.destination, clusterCIDRs)) report.outsideClusterCIDR(change);
+      if (node !== undefined && !isOwned(change.destination, clusterCIDRs)) report.outsideClusterCIDR(run.key, node);
       try {
         await makeChange(change, run);
       } catch (err) {
         return changeFailed(change, err, run);
       }
     }
-    if (desired !== undefined) await writeCondition(desired.node, run, 'available');
+    if (node !== undefined) await writeCondition(node, run, 'available');
     return done;
   }
 
@@ -145,7 +154,9 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     const present = gateways.get(run.key);
     const here = only(run.key, gateways);
     if (!claimants.some(share.isOurs)) {
-      const routes = desiredRoutes(claimants, noServers, networkID, here, share);
+      const crossing = share.aggregates?.().has(run.key) ? nodesWithin(run.key, share.all.list()) : [];
+      const list = servers.latest() ?? noServers;
+      const routes = desiredRoutes([...claimants, ...crossing], list, networkID, here, share);
       return { desired: routes.byDestination.get(run.key), contested: [] };
     }
     const desiredBy = async (instant: number) => {
@@ -180,28 +191,28 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
       return desiredRoutes(claimantsOf(d), list, networkID, new Map(), share).byDestination.has(d);
     };
     if (!(await applyRoute(change, { ...deps, isClaimed }, signal))) return;
-    const { destination, gateway } = change;
-    const fields = { networkID, destination, gateway, durationMs: Math.round(clock.monotonic() - startedAt) };
-    if (change.kind === 'create') {
-      log.info('Created route', { node: change.node, ...fields });
-    } else if (change.kind === 'replace') {
-      log.info('Replaced route', { node: change.node, ...fields, previousGateway: change.previousGateway });
-    } else {
-      log.info('Deleted route', fields);
-      for (const key of crowdedOut) more$.next({ key, reason: 'network has room again' });
-    }
+    logChange(log, change, networkID, Math.round(clock.monotonic() - startedAt));
+    if (change.kind !== 'delete') return;
+    for (const key of crowdedOut) more$.next({ key, reason: 'network has room again' });
   }
 
   async function changeFailed(change: RouteChange, err: unknown, run: Reconcile): Promise<Outcome> {
     if (run.signal.aborted || change.kind === 'delete') return failed(err);
-    const noRoom = report.notCreated(change, err) === 'noRoom';
-    if (noRoom) crowdedOut.add(change.destination);
-    await markUnavailable(change.node, run);
-    return failed(err, noRoom ? limitRetry : undefined);
+    // Only a new look tells what is in the way.
+    const routes = mayBeOverlap(err) ? await table.load(run.signal).catch(table.current) : undefined;
+    const refusal = explainRefusal(err, change.destination, routes ?? new Map());
+    const noRoom = report.notCreated(change, refusal.err) === 'noRoom';
+    if (noRoom || refusal.isObstructed) crowdedOut.add(change.destination);
+    if ('node' in change) await markUnavailable(change.node, run);
+    return failed(refusal.err, noRoom ? limitRetry : undefined);
   }
 
-  /** What stays as it is: a machine that isn't routed by us or isn't known yet. Only a missing attachment is looked into. */
+  /** What stays as it is: a machine that isn't routed by us or isn't known yet. A missing attachment is looked into. */
   async function holdBack(desired: DesiredRoute & { kind: 'hold' }, run: Reconcile): Promise<Outcome> {
+    if (desired.problem === 'crossed') {
+      crowdedOut.add(run.key);
+      return again(limitRetry);
+    }
     if (desired.problem !== 'notAttached') return done;
     const err = report.notAttached(run.key, desired.node);
     await markUnavailable(desired.node, run);
@@ -258,7 +269,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   });
   return controller({
     name: 'route',
-    triggers$: merge(watch$, triggers$, more$),
+    triggers$: merge(watch$, deps.ways$ ?? EMPTY, triggers$, more$),
     reconcile: run => (run.key === passKey ? reconcilePass(run) : reconcileDestination(run)),
     concurrency: 200,
     backoff,

@@ -4,17 +4,25 @@ import type { Server } from '../../hetzner/types.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { parseIPv4CIDR } from '../ip.ts';
-import type { NodeNetworks } from '../networks.ts';
+import type { ChosenNetworks, NodeNetworks } from '../networks.ts';
+import { type Aggregates, aggregatesOf, misplacement } from './aggregates.ts';
 import { allClaims, type Claims, routableCIDRs } from './desired.ts';
 
 /** What an instance has to do with the routes of a network it may share with other instances. */
 export interface RouteShare extends Claims {
   /** All nodes: the pod CIDRs of those that other instances look after are taken, too. */
   readonly all: Pick<Store<KubeNode>, 'list'>;
+  /** Why other networks do not reach the pods of a node that this one routes, if so. */
+  misplacement?(podCIDR: string): string | undefined;
+  /** What is wrong with the ways out of the network, in words. */
+  problems?(): readonly string[];
 }
 
 /** A share that learns from what happens to the nodes while it is subscribed to. */
 export type RunningShare = RouteShare & { readonly run$: Observable<never> };
+
+/** Of one network of several. */
+export type ShareInNetwork = RunningShare & Required<Pick<RouteShare, 'aggregates' | 'problems'>>;
 
 /** The share of an instance that looks after all nodes. */
 export const wholeShare = (nodes: Pick<Store<KubeNode>, 'list'>): RunningShare => ({
@@ -99,21 +107,42 @@ export function selectedShare(deps: SelectedShareDeps): RunningShare {
 
 /**
  * The share of one network of a cluster that has several. Their pods are in one cluster CIDR, so a network also holds the
- * routes by which users lead to the pods of other networks. Those are larger than the pod CIDR of any node, and stay.
+ * routes that lead to the pods of other networks. Those are larger than the pod CIDR of any node, and are the user's unless
+ * the settings decide on where they lead.
  */
-export function shareInNetwork(share: RunningShare, networks: NodeNetworks): RunningShare {
+export function shareInNetwork(share: RunningShare, networks: NodeNetworks, networkID: number): ShareInNetwork {
   let known: { readonly nodes: readonly KubeNode[]; readonly shortest: number } | undefined;
+  let resolved: { readonly chosen: ChosenNetworks; readonly aggregates: Aggregates } | undefined;
+  const home = (chosen: ChosenNetworks) => chosen.all.find(({ id }) => id === networkID);
   const shortestPrefix = (): number => {
     const nodes = share.all.list();
     if (known?.nodes !== nodes) known = { nodes, shortest: Math.min(...nodes.flatMap(routableCIDRs).map(prefixOf)) };
     return known.shortest;
   };
+  const ways = (): Aggregates => {
+    const chosen = networks.current();
+    if (resolved?.chosen !== chosen) {
+      const network = home(chosen);
+      resolved = { chosen, aggregates: network === undefined ? noAggregates : aggregatesOf(network, chosen) };
+    }
+    return resolved.aggregates;
+  };
   const isPodRoute = (destination: string): boolean => prefixOf(destination) >= shortestPrefix();
   return {
     ...share,
     networks,
-    isLeftOver: (destination, gateway) => isPodRoute(destination) && share.isLeftOver(destination, gateway),
+    aggregates: () => ways().byDestination,
+    problems: () => ways().problems,
+    misplacement: podCIDR => {
+      const chosen = networks.current();
+      const network = home(chosen);
+      return network && misplacement(podCIDR, network, chosen);
+    },
+    isLeftOver: (destination, gateway) =>
+      isPodRoute(destination) ? share.isLeftOver(destination, gateway) : ways().isOurs(destination, gateway),
   };
 }
+
+const noAggregates: Aggregates = { byDestination: new Map(), problems: [], isOurs: () => false };
 
 const prefixOf = (cidr: string): number => parseIPv4CIDR(cidr)?.prefix ?? 0;

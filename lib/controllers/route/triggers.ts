@@ -52,6 +52,19 @@ export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
   return merge(nodes$, moved$, pass$);
 }
 
+/** The ways to other networks, when these come or go. */
+export const wayTriggers = (
+  chosen$: Observable<unknown>,
+  aggregates: () => ReadonlyMap<string, unknown>,
+): Observable<Trigger> =>
+  chosen$.pipe(
+    map(() => new Set(aggregates().keys())),
+    startWith(new Set<string>()),
+    pairwise(),
+    concatMap(([before, now]) => [...before, ...now].filter(key => before.has(key) !== now.has(key))),
+    map(key => ({ key, reason: 'networks of the cluster changed' })),
+  );
+
 /** The destinations a change of a node concerns. */
 function triggersOf({ type, object, previous, initial }: StoreChange<KubeNode>): Trigger[] {
   if (type === 'updated' && previous !== undefined && !concernsRoutes(previous, object)) return [];

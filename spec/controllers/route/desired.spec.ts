@@ -55,7 +55,11 @@ describe('a pod CIDR that two nodes claim', () => {
     const results = [nodes, [...nodes].reverse()].map(order => desiredRoutes(order, list, networkID, present));
     assert.deepEqual(results[0], results[1], 'the order of the nodes decided');
     const { byDestination, contested } = results[0] as (typeof results)[0];
-    return [byDestination.get(cidr)?.node, ...contested.map(c => `${c.node} lost to ${c.owner}`)].join(', ');
+    const owner = byDestination.get(cidr);
+    return [
+      owner !== undefined && 'node' in owner ? owner.node : undefined,
+      ...contested.map(c => `${c.node} lost to ${c.owner}`),
+    ].join(', ');
   };
 
   it('stays with the one its route leads to, else goes to the older, and the loser is told (BUG-026)', () => {

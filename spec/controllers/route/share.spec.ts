@@ -83,16 +83,16 @@ describe('the share of one network of several', () => {
   const other = 8;
   const networks: NodeNetworks = nodeNetworks(() => {
     const [primary, second] = [
-      { id: networkID, name: 'a' },
-      { id: other, name: 'b' },
+      { id: networkID, name: 'a', ipRange: '10.0.0.0/8' },
+      { id: other, name: 'b', ipRange: '10.0.0.0/8' },
     ];
-    return { primary, controlPlane: undefined, all: [primary, second], podCIDRs: new Map() };
+    return { primary, controlPlane: undefined, all: [primary, second], podCIDRs: new Map(), gateways: [] };
   });
   const elsewhere = server(2, { privateNets: [{ network: other, ip: '10.0.2.2', aliasIPs: [] }] });
   const servers = createServerList([server(1), elsewhere, server(3, { privateNets: [] })], 0);
   const nodes = nodeStore();
   for (const id of [1, 2, 3]) nodes.put(routedNode(id));
-  const share = shareInNetwork(wholeShare(nodes), networks);
+  const share = shareInNetwork(wholeShare(nodes), networks, networkID);
   const kinds = (network: number, present: ReadonlyMap<string, string> = new Map()) => {
     const { byDestination } = desiredRoutes(nodes.list(), servers, network, present, share);
     return [...byDestination].map(([to, route]) => `${to} ${route.kind === 'hold' ? route.problem : route.gateway}`);
@@ -113,7 +113,7 @@ describe('the share of one network of several', () => {
   });
 
   it('keeps everything while there is no node to tell by', () => {
-    const empty = shareInNetwork(wholeShare(nodeStore()), networks);
+    const empty = shareInNetwork(wholeShare(nodeStore()), networks, networkID);
     assert.equal(empty.isLeftOver('10.244.77.0/24', '10.0.1.9'), false);
   });
 });
