@@ -71,6 +71,11 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: 'The provider ID of the node is not one of Hetzner, or is none that can be read: nothing is done to it.',
     toDo: 'For a machine of another provider nothing. Else see that only one controller sets provider IDs (with k3s: `--disable-cloud-controller`), and have the node join anew.',
   },
+  'Held back changes, as Hetzner knows no server of this cluster': {
+    meaning:
+      'Not one server of the nodes is in the project, so it may be another one. Load balancers are not made and routes are not deleted until one is.',
+    toDo: 'Check that the token in `setting` is for the project of this cluster. Delete the Nodes whose servers are gone.',
+  },
   'Kept node, as Hetzner knows no server of this cluster': {
     meaning: 'The node is not ready and its server is not in the list, but neither is any other server of the cluster.',
     toDo: 'Check that the token is for the project of this cluster. Delete the node by hand if its server is gone.',
