@@ -2,6 +2,8 @@ import { concat, defer, EMPTY, finalize, merge, type Observable, of } from 'rxjs
 import { type ClusterNetworks, forEachNetwork, listedAgain } from './cluster-networks.ts';
 import type { ControllerHooks } from './controllers/controller.ts';
 import type { Instances } from './controllers/instances.ts';
+import type { RangeSettings } from './controllers/ipam/desired.ts';
+import { ipamController } from './controllers/ipam/ipam-controller.ts';
 import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
 import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
 import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
@@ -116,6 +118,20 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     drift$: safety$,
     backoff,
   });
+  const ipam$ = ipamController({
+    ...deps,
+    nodes: deps.allNodes,
+    servers: hetzner.servers,
+    settings: rangeSettings(settings, networks),
+    maskSize: settings.ipam.maskSize,
+    ranges$: networks?.chosen$ ?? EMPTY,
+    maxAge,
+    onUsage: (range, { used, size }) => {
+      metrics.podCIDRs.set({ range, state: 'used' }, used);
+      metrics.podCIDRs.set({ range, state: 'free' }, size - used);
+    },
+    backoff: quickBackoff,
+  });
   const running = (name: keyof Settings['controllers'], run$: Observable<Run>): Observable<Run> =>
     defer(() => {
       if (!settings.controllers[name]) return EMPTY;
@@ -130,6 +146,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     running('lifecycle', lifecycle$),
     running('route', route$),
     running('loadBalancer', loadBalancer$),
+    running('ipam', ipam$),
   );
 }
 
@@ -144,6 +161,12 @@ export const nodeSettings = (
   forwardInternalIPs: robot.forwardInternalIPs,
   networkID,
   ...(networks !== undefined && { networks }),
+});
+
+/** Where pod CIDRs come from: with ranges of the networks from these alone. */
+export const rangeSettings = ({ ipam, hcloud }: Settings, networks?: NodeNetworks): RangeSettings => ({
+  clusterCIDR: ipam.clusterCIDR,
+  ...(networks !== undefined && (hcloud.furtherNetworks?.podCIDRs ?? []).length > 0 && { networks }),
 });
 
 function observeDelay(node: KubeNode, { clock, metrics }: ControllersDeps): void {

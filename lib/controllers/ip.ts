@@ -34,14 +34,17 @@ export function parseIPv4CIDR(text: string): Block | undefined {
   return { first, last: first + size - 1, prefix };
 }
 
+/** The canonical text of a block. */
+export const blockText = ({ first, prefix }: Block): string => `${ipv4Text(first)}/${prefix}`;
+
 /** The canonical text of an IPv4 CIDR (host bits cut off); undefined when it is none. */
 export function canonicalIPv4CIDR(text: string): string | undefined {
   const block = parseIPv4CIDR(text);
-  return block && `${ipv4Text(block.first)}/${block.prefix}`;
+  return block && blockText(block);
 }
 
 /** True when the text is the block in canonical spelling: no host bits, no other way to write it. */
-export const sameText = (block: Block, text: string): boolean => text === `${ipv4Text(block.first)}/${block.prefix}`;
+export const sameText = (block: Block, text: string): boolean => text === blockText(block);
 
 /** True when the blocks have an address in common. */
 export const overlaps = (one: Block, other: Block): boolean => one.first <= other.last && other.first <= one.last;

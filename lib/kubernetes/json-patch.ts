@@ -27,6 +27,17 @@ const testVersion = (object: Pick<KubeObject, 'resourceVersion'>): JSONPatchOp =
 export const setProviderID = (node: KubeNode, providerID: string): JSONPatchOp[] =>
   node.providerID === providerID ? [] : [{ op: 'add', path: '/spec/providerID', value: providerID }];
 
+/** Sets the one IPv4 pod CIDR of a node, which can be done once, on condition that nothing changed since. */
+export const setPodCIDR = (node: Pick<KubeNode, 'resourceVersion'>, podCIDR: string): JSONPatchOp[] => [
+  testVersion(node),
+  { op: 'add', path: '/spec/podCIDR', value: podCIDR },
+  { op: 'add', path: '/spec/podCIDRs', value: [podCIDR] },
+];
+
+/** Removes an annotation; nothing where the object was seen without it. */
+export const removeAnnotation = (object: Pick<KubeObject, 'annotations'>, key: string): JSONPatchOp[] =>
+  object.annotations[key] === undefined ? [] : [{ op: 'remove', path: pointer('metadata', 'annotations', key) }];
+
 /**
  * Sets and (value undefined) removes labels, each by itself; labels that are right already are left out. Where the object
  * was seen without any label the map itself is added, on condition that nothing changed since.

@@ -22,7 +22,7 @@ const nodePath = (node: Target): string => `/api/v1/nodes/${encodeURIComponent(n
  * The latter two mean that the object is not the one the decision was made on.
  */
 export const misfitAsConflict = (err: unknown): unknown =>
-  isInvalid(err) && (err.causes.length === 0 || err.causes.some(cause => cause.field === 'metadata.uid'))
+  isInvalid(err) && (err.causes.length === 0 || isOtherObject(err))
     ? new KubeError({ status: 409, reason: 'Conflict', message: `${err.message} (the object has changed)` })
     : err;
 
@@ -49,6 +49,27 @@ export const patchNode = async (
   } catch (err) {
     throw misfitAsConflict(err);
   }
+};
+
+/** True when a merge patch was for another object of the same name. */
+export const isOtherObject = (err: unknown): boolean =>
+  isInvalid(err) && err.causes.some(cause => cause.field === 'metadata.uid');
+
+/** Sets annotations of the Node with this uid, whatever else it has. Resolves with it as it is then. */
+export const annotateNode = async (
+  client: KubeClient,
+  node: Target,
+  annotations: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<KubeNode> => {
+  const answer = await client.request<unknown>({
+    method: 'PATCH',
+    path: nodePath(node),
+    contentType: 'application/merge-patch+json',
+    body: { metadata: { uid: node.uid, annotations } },
+    signal,
+  });
+  return pruneNode(answer);
 };
 
 /**

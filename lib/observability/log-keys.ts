@@ -3,7 +3,7 @@
  * a spec asserts that no line has another key: operators observe the system by these names.
  */
 export const logKeys = {
-  controller: 'controller that acts: node, lifecycle, route or loadBalancer',
+  controller: 'controller that acts: node, lifecycle, route, loadBalancer or ipam',
   reconcileID: 'id of one run of one key; ties the lines of a run together',
   reason: 'why the run or the change was made',
   attempt: 'how many runs of this key failed in a row before this one',
@@ -15,6 +15,8 @@ export const logKeys = {
   rv: 'Kubernetes resourceVersion',
   uid: 'uid of a Kubernetes object',
   count: 'how many objects the line speaks of',
+  podCIDR: 'pod CIDR of the Node',
+  range: 'range that pod CIDRs are taken from',
   providerID: 'provider ID of the Node',
   serverID: 'id of the Hetzner server',
   service: 'namespace/name of the Kubernetes Service',

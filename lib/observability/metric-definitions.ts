@@ -111,6 +111,10 @@ export const metricDefinitions = {
   ]),
   routes: gauge('hcloud_reactive_routes', 'Routes in the network', ['network']),
   routeLimit: gauge('hcloud_reactive_route_limit', 'Most routes that the network can hold', ['network']),
+  podCIDRs: gauge('hcloud_reactive_pod_cidrs', 'Pod CIDRs that fit into the range, by state: used or free', [
+    'range',
+    'state',
+  ]),
   watchRestarts: counter('hcloud_reactive_watch_restarts_total', 'Watches of the Kubernetes API that ended', [
     'resource',
     'cause',

@@ -1,4 +1,5 @@
 import { parseIPv4CIDR } from '../controllers/ip.ts';
+import { previewPodCIDRs } from '../controllers/ipam/preview.ts';
 import { previewLives } from '../controllers/lifecycle/preview.ts';
 import { previewLoadBalancers } from '../controllers/load-balancer/preview.ts';
 import { nodeNetworks } from '../controllers/networks.ts';
@@ -9,7 +10,7 @@ import { previewRoutes } from '../controllers/route/preview.ts';
 import { gatewaysOf } from '../controllers/route/route-table.ts';
 import { shareAtFirstSight, shareInNetwork, wholeShare } from '../controllers/route/share.ts';
 import { createWitness } from '../controllers/witness.ts';
-import { nodeSettings } from '../controllers.ts';
+import { nodeSettings, rangeSettings } from '../controllers.ts';
 import type { ServerList } from '../hetzner/server-list.ts';
 import type { Network } from '../hetzner/types.ts';
 import { everything, parseLabelSelector } from '../kubernetes/label-selector.ts';
@@ -31,12 +32,19 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
   const chosen = observed.networks;
   const networks = chosen && nodeNetworks(() => chosen);
   const { after, ...node } = previewNodes(mine, lists, nodeSettings(settings, network?.id, networks));
-  const nodes = settings.controllers.node ? after : mine;
   const { doubtsProject } = createWitness(
     () => mine,
     () => Number.NEGATIVE_INFINITY,
   );
   const doubt = doubtsProject(lists) ? foreignProject : undefined;
+  const initialised = settings.controllers.node ? after : mine;
+  const { after: allocated, ...ipam } = previewPodCIDRs({
+    nodes: initialised,
+    servers: lists.cloud ?? { byID: () => undefined },
+    settings: rangeSettings(settings, networks),
+    maskSize: settings.ipam.maskSize,
+  });
+  const nodes = settings.controllers.ipam ? allocated : initialised;
   const clusterCIDRs = settings.routes.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined);
   const routesOf = (one: Network, servers: ServerList): Preview => {
     const isOurs = ({ labels }: KubeNode): boolean => selector(labels);
@@ -72,6 +80,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
         robotEnabled: settings.robot.enabled,
         doubt,
       }),
+    ipam: () => ipam,
   };
   return (Object.keys(previews) as (keyof typeof previews)[]).flatMap(controller => {
     const preview = settings.controllers[controller] ? previews[controller]() : undefined;

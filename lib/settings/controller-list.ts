@@ -6,6 +6,7 @@ export interface ControllerList {
   readonly lifecycle: boolean;
   readonly route: boolean;
   readonly loadBalancer: boolean;
+  readonly ipam: boolean;
 }
 
 /** The upstream name of each controller, then its alias. */
@@ -14,6 +15,7 @@ const controllerNames: Readonly<Record<keyof ControllerList, readonly [string, s
   lifecycle: ['cloud-node-lifecycle-controller', 'cloud-node-lifecycle'],
   loadBalancer: ['service-lb-controller', 'service'],
   route: ['node-route-controller', 'route'],
+  ipam: ['node-ipam-controller', 'nodeipam'],
 };
 
 const knownNames: readonly string[] = Object.values(controllerNames).flat();
@@ -41,6 +43,7 @@ export function parseControllerList(text: string): Parsed<ControllerList> {
       lifecycle: isOn(controllerNames.lifecycle),
       route: isOn(controllerNames.route),
       loadBalancer: isOn(controllerNames.loadBalancer),
+      ipam: isOn(controllerNames.ipam),
     },
   };
 }

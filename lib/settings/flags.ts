@@ -91,6 +91,13 @@ export const flags = {
     'route',
     'Says that nodes have pod CIDRs: a missing --cluster-cidr is then an error rather than a warning.',
   ),
+  nodeCIDRMaskSizeIPv4: flag(
+    'node-cidr-mask-size-ipv4',
+    integer(8, 30),
+    undefined,
+    'ipam',
+    'The same as --node-cidr-mask-size, and wins over it.',
+  ),
   minResyncPeriod: flag(
     'min-resync-period',
     period,

@@ -1,4 +1,5 @@
 import { parseArguments } from './arguments.ts';
+import { ipamRange, nodeMaskSize, wantsIPAM } from './ipam-rules.ts';
 import { leaseNameFor } from './lease-name.ts';
 import { type Origins, type Readings, readSettings } from './readings.ts';
 import { effectiveSettings, type SettingsReport } from './report.ts';
@@ -111,7 +112,9 @@ function assemble(values: Values, set: Readings['set'], token: string): Settings
       lifecycle: values.controllers.lifecycle,
       route,
       loadBalancer: values.controllers.loadBalancer && values.loadBalancersEnabled,
+      ipam: wantsIPAM(values),
     },
+    ipam: { clusterCIDR: wantsIPAM(values) ? ipamRange(values) : undefined, maskSize: nodeMaskSize(values) },
     nodes: {
       statusUpdateFrequency: values.nodeStatusUpdateFrequency,
       monitorPeriod: values.nodeMonitorPeriod,

@@ -1,5 +1,5 @@
 import { variable } from './setting.ts';
-import { boolean, namePattern, networkGateways, networkPodCIDRs, text } from './value-types.ts';
+import { boolean, integer, namePattern, networkGateways, networkPodCIDRs, text } from './value-types.ts';
 
 /** Which private networks there are, and what is done with them. */
 export const networkVariables = {
@@ -44,6 +44,21 @@ export const networkVariables = {
     undefined,
     'route',
     'Addresses of machines by which pods of one network reach those of another: core/pool-a=10.0.0.10,pool-a/*=10.1.0.10. One route a pair leads to the range of HCLOUD_NETWORK_POD_CIDRS.',
+  ),
+  nodeIPAM: variable(
+    'HCLOUD_NODE_IPAM',
+    boolean,
+    'false',
+    'ipam',
+    "Gives nodes without pod CIDR one of their network's range (HCLOUD_NETWORK_POD_CIDRS), or of --cluster-cidr where networks have none. IPv4 only. For clusters whose kube-controller-manager runs with --allocate-node-cidrs=false.",
+  ),
+  nodeCIDRMaskSize: variable(
+    'HCLOUD_NODE_CIDR_MASK_SIZE',
+    integer(8, 30),
+    '24',
+    'ipam',
+    'Prefix length of the pod CIDR of a node. A range has 65,536 of them at most.',
+    { flag: 'node-cidr-mask-size' },
   ),
   loadBalancerNetwork: variable(
     'HCLOUD_LOAD_BALANCER_NETWORK',

@@ -1,7 +1,9 @@
 import { contains, parseIPv4CIDR } from '../controllers/ip.ts';
+import { checkIPAM, ipamKeys } from './ipam-rules.ts';
+import { mention } from './mention.ts';
 import type { NetworkPodCIDR } from './network-pod-cidrs.ts';
 import { quote } from './quote.ts';
-import { describeSource, type Readings } from './readings.ts';
+import type { Readings } from './readings.ts';
 import type { Warning } from './report.ts';
 import { nameOf } from './setting.ts';
 import { type SettingKey, table, type Values } from './table.ts';
@@ -10,15 +12,6 @@ import { type SettingKey, table, type Values } from './table.ts';
 export interface Findings {
   readonly errors: readonly string[];
   readonly warnings: readonly Warning[];
-}
-
-/** `NAME="value" (set by flag)`, as a part of a message about several settings. */
-function mention({ set }: Readings, key: SettingKey): string {
-  const setting = table[key];
-  const written = set.get(key);
-  if (written === undefined) return `${nameOf(setting)}="${setting.fallback ?? ''}" (default)`;
-  const shown = 'secret' in setting && setting.secret ? '' : `=${quote(written.text)}`;
-  return `${written.source.name}${shown} (set by ${describeSource(written.source)})`;
 }
 
 /** The network that counts where nothing says otherwise. */
@@ -150,6 +143,14 @@ function findWarnings({ values, set }: Readings): Warning[] {
         msg: 'Found private targets without a network',
         fields: { setting: setting('usePrivateIP'), hint: 'set HCLOUD_NETWORK, or load balancers get no targets' },
       },
+    values.nodeIPAM &&
+      !values.controllers.ipam && {
+        msg: 'Left the IPAM controller idle',
+        fields: {
+          setting: setting('controllers'),
+          hint: 'add node-ipam-controller to the list, or unset HCLOUD_NODE_IPAM',
+        },
+      },
   ];
   return warnings.filter(warning => warning !== false);
 }
@@ -177,6 +178,7 @@ export function checkRules(readings: Readings): Findings {
   if (valid('network', 'controlPlaneNetwork')) errors.push(...checkNetworks(readings));
   if (valid('networkPodCIDRs', 'clusterCIDRs')) errors.push(...checkPodCIDRs(readings));
   if (valid('networkPodCIDRs', 'networkGateways')) errors.push(...checkGateways(readings));
+  if (valid(...ipamKeys)) errors.push(...checkIPAM(readings));
   if (values.securePort !== 0) errors.push(...checkPair(readings, 'tlsCertFile', 'tlsPrivateKeyFile'));
   if (valid('leaseDuration', 'renewDeadline', 'retryPeriod', 'leaderElect'))
     errors.push(...checkLeaderElection(readings));

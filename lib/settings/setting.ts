@@ -23,6 +23,7 @@ export type Area =
   | 'node'
   | 'lifecycle'
   | 'route'
+  | 'ipam'
   | 'load balancer';
 
 /** One row of the settings table. `F` is the default as text, in the setting's own syntax; undefined = none. */

@@ -103,6 +103,13 @@ export interface Settings {
     readonly lifecycle: boolean;
     readonly route: boolean;
     readonly loadBalancer: boolean;
+    readonly ipam: boolean;
+  };
+  readonly ipam: {
+    /** IPv4 range of nodes where no network has a range of its own; undefined also without IPAM. */
+    readonly clusterCIDR: string | undefined;
+    /** Prefix length of the pod CIDRs of nodes. */
+    readonly maskSize: number;
   };
   readonly nodes: {
     readonly statusUpdateFrequency: number;

@@ -3,17 +3,18 @@ import { describe, it } from 'node:test';
 import { type ControllerList, parseControllerList } from '../../lib/settings/controller-list.ts';
 
 const examples: ReadonlyArray<readonly [string, readonly (keyof ControllerList)[]]> = [
-  ['*', ['node', 'lifecycle', 'route', 'loadBalancer']],
-  ['*,-cloud-node-controller', ['lifecycle', 'route', 'loadBalancer']],
-  ['*,-cloud-node', ['lifecycle', 'route', 'loadBalancer']],
-  ['-cloud-node-lifecycle,*', ['node', 'route', 'loadBalancer']],
-  ['*, -service , -route', ['node', 'lifecycle']],
-  ['*,-service-lb-controller,-node-route-controller', ['node', 'lifecycle']],
+  ['*', ['node', 'lifecycle', 'route', 'loadBalancer', 'ipam']],
+  ['*,-cloud-node-controller', ['lifecycle', 'route', 'loadBalancer', 'ipam']],
+  ['*,-cloud-node', ['lifecycle', 'route', 'loadBalancer', 'ipam']],
+  ['-cloud-node-lifecycle,*', ['node', 'route', 'loadBalancer', 'ipam']],
+  ['*, -service , -route', ['node', 'lifecycle', 'ipam']],
+  ['*,-service-lb-controller,-node-route-controller,-nodeipam', ['node', 'lifecycle']],
   ['cloud-node', ['node']],
   ['cloud-node-lifecycle-controller,service', ['lifecycle', 'loadBalancer']],
   ['-route', []],
   ['route,-route', ['route']],
-  ['*,-route,node-route-controller', ['node', 'lifecycle', 'loadBalancer']],
+  ['*,-route,node-route-controller', ['node', 'lifecycle', 'loadBalancer', 'ipam']],
+  ['node-ipam-controller', ['ipam']],
 ];
 
 describe('the list of controllers', () => {
@@ -25,6 +26,7 @@ describe('the list of controllers', () => {
           lifecycle: on.includes('lifecycle'),
           route: on.includes('route'),
           loadBalancer: on.includes('loadBalancer'),
+          ipam: on.includes('ipam'),
         },
       });
     });

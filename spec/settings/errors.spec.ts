@@ -104,7 +104,7 @@ describe('errors', () => {
     [
       'an unknown controller',
       { argv: ['--controllers=*,-nodes'] },
-      '--controllers="*,-nodes" is invalid: must be a comma-separated list of *, names and -names; names are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, service-lb-controller, service, node-route-controller, route (set by flag)',
+      '--controllers="*,-nodes" is invalid: must be a comma-separated list of *, names and -names; names are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, service-lb-controller, service, node-route-controller, route, node-ipam-controller, nodeipam (set by flag)',
     ],
     [
       'RC-15: location and network zone together',

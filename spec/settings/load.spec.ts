@@ -5,7 +5,13 @@ import { accepted, type Input, refused, token } from './load-with.ts';
 describe('the settings', () => {
   it('have the defaults of the peer when only the token is given', () => {
     const { settings, report } = accepted();
-    assert.deepEqual(settings.controllers, { node: true, lifecycle: true, route: false, loadBalancer: true });
+    assert.deepEqual(settings.controllers, {
+      node: true,
+      lifecycle: true,
+      route: false,
+      loadBalancer: true,
+      ipam: false,
+    });
     assert.equal(settings.hcloud.endpoint, 'https://api.hetzner.cloud/v1');
     assert.equal(settings.hcloud.metadataEndpoint, 'http://169.254.169.254/hetzner/v1/metadata');
     assert.equal(settings.hcloud.networkAttachedCheck, true);

@@ -180,7 +180,8 @@ const cases: readonly Case[] = [
   {
     what: 'RC-12 Pulumi: own list of controllers',
     input: { argv: ['--cloud-provider=hcloud', '--allow-untagged-cloud', '--controllers=*,-cloud-node-controller'] },
-    check: s => assert.deepEqual(s.controllers, { node: false, lifecycle: true, route: false, loadBalancer: true }),
+    check: s =>
+      assert.deepEqual(s.controllers, { node: false, lifecycle: true, route: false, loadBalancer: true, ipam: false }),
   },
   {
     what: 'RC-13 private targets without routes',
@@ -203,7 +204,8 @@ const cases: readonly Case[] = [
         HCLOUD_INSTANCES_ADDRESS_FAMILY: 'dualstack',
       },
     },
-    check: s => assert.deepEqual(s.controllers, { node: true, lifecycle: true, route: false, loadBalancer: false }),
+    check: s =>
+      assert.deepEqual(s.controllers, { node: true, lifecycle: true, route: false, loadBalancer: false, ipam: false }),
   },
   {
     what: 'RC-15 (b) a wrong variable name, which only warns',

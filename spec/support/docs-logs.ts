@@ -70,6 +70,8 @@ const examples: Readonly<Record<LogKey, unknown>> = {
   rv: '48151',
   uid: '0b4e...',
   count: 2,
+  podCIDR: '10.244.1.0/24',
+  range: '10.244.0.0/16',
   providerID: 'hcloud://4711',
   serverID: 4711,
   service: 'default/web',

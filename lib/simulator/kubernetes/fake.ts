@@ -127,6 +127,12 @@ export const createFakeKubernetes = (options: FakeKubernetesOptions = {}): FakeK
         cancel = serve(request, answer, undefined);
       }, fault.ms);
       return () => cancel();
+    } else if (fault?.kind === 'late') {
+      let left = false;
+      setTimeout(() => (left ? api.handle(request) : serve(request, answer, undefined)), fault.ms);
+      return () => {
+        left = true;
+      };
     } else return serve(request, answer, fault);
     return () => {};
   };

@@ -7,6 +7,7 @@ import type { Verb } from './route.ts';
  * - `hang`: never answer.
  * - `reset`: cut the connection, before or (`after`) after the request took effect.
  * - `delay`: answer `ms` later.
+ * - `late`: take effect `ms` later, whether or not the client still waits: the request was in the network meanwhile.
  * - `half-open`: a watch starts, then nothing comes any more and nobody closes.
  * - `partial-line`: a watch ends in the middle of its next line.
  * - `duplicate`: each line of a watch comes twice, after the one before it once more.
@@ -17,6 +18,7 @@ export type Fault =
   | { readonly kind: 'hang' }
   | { readonly kind: 'reset'; readonly after?: boolean }
   | { readonly kind: 'delay'; readonly ms: number }
+  | { readonly kind: 'late'; readonly ms: number }
   | { readonly kind: 'half-open' }
   | { readonly kind: 'partial-line' }
   | { readonly kind: 'duplicate' }

@@ -101,6 +101,20 @@ describe('the fake in virtual time', () => {
     mock.timers.tick(1);
     assert.deepEqual([patient.seen.status, gone.seen.status], [200, 0]);
   });
+
+  it('does with a late fault what was asked, though the client left before', () => {
+    const fake = createFakeKubernetes();
+    fake.faults.add({ fault: { kind: 'late', ms: 500 }, times: 2 });
+    const [patient, gone] = [recorder(), recorder()];
+    const create = (name: string) => ({ ...get(NODES), method: 'POST', body: JSON.stringify({ metadata: { name } }) });
+    fake.exchange(create('a'), patient.answer);
+    fake.exchange(create('b'), gone.answer)();
+    mock.timers.tick(499);
+    assert.equal(fake.list(NODES).length, 0);
+    mock.timers.tick(1);
+    assert.deepEqual([patient.seen.status, gone.seen.status], [201, 0]);
+    assert.equal(fake.list(NODES).length, 2);
+  });
 });
 
 describe('scripted trouble', () => {
