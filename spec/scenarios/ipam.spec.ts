@@ -209,7 +209,8 @@ const untilSent = (v: VirtualApp, { user }: VirtualController, i: number): Promi
       .some(one => one.user === user && one.path === nodePath(`w${i}`) && one.body.includes('podCIDR')),
   );
 
-const late = 60 * SECOND;
+/** Only writes that give a pod CIDR. */
+const body = /podCIDR/;
 
 /**
  * A leader whose last write gives a block to w2, and lands a minute after it was killed. What its successor writes to w2
@@ -234,11 +235,11 @@ const takeOver = async (
   await v.advance(SECOND);
   beforeLast(successor);
   const path = nodePath('w2');
-  v.kubernetes.faults.add({ verb: 'patch', path, user: leader.user, fault: { kind: 'late', ms: MINUTE } });
+  v.kubernetes.faults.add({ path, body, user: leader.user, fault: { kind: 'late', ms: MINUTE } });
   await register(v, 2);
   await untilSent(v, leader, 2);
   await leader.kill();
-  v.kubernetes.faults.add({ verb: 'patch', path, user: successor.user, fault: { kind: 'hang' }, times: 2 });
+  v.kubernetes.faults.add({ path, body, user: successor.user, fault: { kind: 'hang' }, times: 2 });
   return { all, successor };
 };
 
@@ -267,14 +268,16 @@ it('does so for nodes that its own watch has not told it of', async t => {
 
 it('sees by the answers to its fences what has landed until then, however late its watch tells', async t => {
   const v = virtualApp(t);
-  const { all, successor } = await takeOver(v, { given: 0, beforeLast: () => {} });
-  const { user } = successor;
-  // The fence of w2 comes a moment after the late write; the watch tells of that of w1, and then nothing for long.
+  // The fence of w2 comes after the late write; the watch tells of that of w1, and then nothing for long.
+  const lost = { verb: 'patch', path: nodePath('w2'), fault: { kind: 'hang' }, times: 2 } as const;
+  const { all, successor } = await takeOver(v, {
+    given: 0,
+    beforeLast: ({ user }) => v.kubernetes.faults.add({ ...lost, user }),
+  });
   await v.until('w1 is fenced', () => JSON.stringify(v.node('w1')?.metadata.annotations).includes('fence'));
   untaint(v, 1);
   await v.advance(SECOND);
-  v.kubernetes.freezeWatches({ user, path: '/api/v1/nodes' });
-  v.kubernetes.faults.add({ verb: 'patch', path: nodePath('w2'), user, fault: { kind: 'delay', ms: 20 * SECOND } });
+  v.kubernetes.freezeWatches({ user: successor.user, path: '/api/v1/nodes' });
   await untilAllocated(v, all, 1, 2);
   await v.advance(2 * MINUTE);
   all.check();

@@ -29,6 +29,8 @@ export interface FaultMatch {
   readonly verb?: Verb | readonly Verb[];
   /** A path prefix, or a pattern over path and query. */
   readonly path?: string | RegExp;
+  /** A pattern over what is sent. */
+  readonly body?: RegExp;
   readonly user?: string;
 }
 
@@ -54,6 +56,7 @@ export const matchesRequest = (
 ): boolean => {
   if (match.verb !== undefined && (verb === undefined || ![match.verb].flat().includes(verb))) return false;
   if (match.user !== undefined && match.user !== user) return false;
+  if (match.body?.test(request.body) === false) return false;
   if (typeof match.path === 'string') return request.url.startsWith(match.path);
   return match.path === undefined || match.path.test(request.url);
 };
