@@ -59,6 +59,24 @@ export const advice: Readonly<Record<string, Advice>> = {
       'The API server is away or refuses. What is known stays in use for reading; nothing is decided to be gone.',
     toDo: 'See to the API server; with status 403 to the rights of the ServiceAccount.',
   },
+  'Found no free pod CIDR': {
+    meaning:
+      'All of `range` is taken. Nodes wait, each with the event `CIDRNotAvailable`, and get what becomes free at once; other ranges go on.',
+    toDo: 'Delete Nodes that are no more, make the range wider, or choose smaller blocks by `HCLOUD_NODE_CIDR_MASK_SIZE`: nodes keep what they have.',
+  },
+  'Found no range of pod CIDRs for a network': {
+    meaning: '`HCLOUD_NETWORK_POD_CIDRS` is set and lacks a network that nodes live in. They wait for their pod CIDRs.',
+    toDo: 'Add the network to the setting.',
+  },
+  'Found nodes with overlapping pod CIDRs': {
+    meaning:
+      'Somebody else gave two nodes the same addresses: another allocator, or a Node made by hand. Neither is changed, for a pod CIDR cannot be.',
+    toDo: 'See that nobody else allocates (`--allocate-node-cidrs=false` of kube-controller-manager), drain one of them, delete its Node and restart its kubelet.',
+  },
+  'Failed to list the nodes before allocating pod CIDRs, will try again': {
+    meaning: 'Nothing is allocated before the list is there: what the leader before has done would not be known.',
+    toDo: nothing,
+  },
   'Failed to list the networks, will try again': {
     meaning: 'Networks that were made or renamed since are not known yet.',
     toDo: nothing,
@@ -200,6 +218,11 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: '`HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP` is on and there is no network to have private addresses in.',
     toDo: 'Set `HCLOUD_NETWORK`.',
   },
+  'Left the IPAM controller idle': {
+    meaning:
+      '`HCLOUD_NODE_IPAM` is on, but `--controllers` names no `node-ipam-controller`: nobody allocates pod CIDRs.',
+    toDo: 'Add it to the list, or unset `HCLOUD_NODE_IPAM`.',
+  },
   'Ignored an unknown environment variable': {
     meaning: 'A variable begins like one of ours, and there is none of this name.',
     toDo: 'Correct the name; `hint` has the nearest one.',
@@ -220,6 +243,10 @@ const symptoms: readonly (readonly [symptom: string, look: string])[] = [
   [
     'Pods on a node are not reached, `NetworkUnavailable` is True',
     '"Failed to reconcile, will try again" of the controller `route`; "Left the route controller idle"; the event `RouteLimitReached`',
+  ],
+  [
+    'A node has no `spec.podCIDR`',
+    '"Began to allocate pod CIDRs" (with `HCLOUD_NODE_IPAM` only), the event `CIDRNotAvailable` on the node; one that waits for its initialisation waits for this, too',
   ],
   [
     'A node whose server is gone stays',

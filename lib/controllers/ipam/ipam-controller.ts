@@ -64,8 +64,9 @@ const noServers: ServerLookup = { byID: () => undefined };
  * whoever wrote it (see `term-start.ts`). For one term of leadership.
  */
 export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
-  const { nodes, servers, client, settings, clock, logger, backoff } = deps;
-  const report = createIPAMReport(deps);
+  const { nodes, servers, client, settings, clock, backoff } = deps;
+  const logger = deps.logger.child({ controller: 'ipam' });
+  const report = createIPAMReport({ ...deps, logger });
   const ownWrites = createOwnWrites<KubeNode>();
   const more$ = new Subject<Trigger>();
   const wentBack$ = new Subject<void>();
@@ -226,13 +227,13 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
   const begin = (next: TermStart): void => {
     start = next;
     openRanges();
-    logger.info('Began to allocate pod CIDRs', { controller: 'ipam', count: next.unfenced.size, rv: next.version });
+    logger.info('Began to allocate pod CIDRs', { count: next.unfenced.size, rv: next.version });
     for (const key of next.unfenced.keys()) more$.next({ key, reason: 'earlier writes to the node are fenced off' });
   };
   const hold$ = wentBack$.pipe(
     startWith(undefined),
     switchMap(() =>
-      termStart(deps).pipe(
+      termStart({ ...deps, logger }).pipe(
         tap(begin),
         map(() => false),
         startWith(true),
@@ -254,7 +255,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     concurrency: 10,
     hold$,
     backoff,
-    logger,
+    logger: deps.logger,
     hooks: deps.hooks,
   });
 }

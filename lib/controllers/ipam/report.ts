@@ -32,7 +32,6 @@ export interface IPAMReportDeps {
 }
 
 export function createIPAMReport({ events, clock, logger, maskSize }: IPAMReportDeps): IPAMReport {
-  const log = logger.child({ controller: 'ipam' });
   /** What was said of a node last, and when; by uid. */
   const said = new Map<string, { readonly message: string; readonly at: number }>();
   /** Ranges and networks that were spoken of in the log. */
@@ -57,7 +56,7 @@ export function createIPAMReport({ events, clock, logger, maskSize }: IPAMReport
       tell(node, `all /${maskSize} blocks of the range ${text}${of} are taken`);
       once(text, () => {
         const hint = 'nodes wait until another one is deleted; make the range wider, or the blocks smaller';
-        log.warn('Found no free pod CIDR', { node: node.name, range: text, network: network?.name, hint });
+        logger.warn('Found no free pod CIDR', { node: node.name, range: text, network: network?.name, hint });
       });
     },
     hasRoom: range => void logged.delete(range),
@@ -66,7 +65,7 @@ export function createIPAMReport({ events, clock, logger, maskSize }: IPAMReport
       once(`network ${id}`, () => {
         const setting = 'HCLOUD_NETWORK_POD_CIDRS';
         const hint = 'add the network to the setting; its nodes wait for their pod CIDRs';
-        log.warn('Found no range of pod CIDRs for a network', { network: name, networkID: id, setting, hint });
+        logger.warn('Found no range of pod CIDRs for a network', { network: name, networkID: id, setting, hint });
       });
     },
     notAttached(node) {
@@ -83,7 +82,7 @@ export function createIPAMReport({ events, clock, logger, maskSize }: IPAMReport
           const hint =
             'a pod CIDR cannot be changed: delete one of the Node objects, and let its kubelet register again';
           events.event(nodeTarget(younger), 'Warning', 'OverlappingPodCIDRs', `${message}; ${hint}`);
-          log.warn('Found nodes with overlapping pod CIDRs', { node: younger.name, podCIDR, hint, err: message });
+          logger.warn('Found nodes with overlapping pod CIDRs', { node: younger.name, podCIDR, hint, err: message });
         });
       }
     },
