@@ -12,6 +12,7 @@ import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
 import { createProject } from './controllers/project.ts';
 import { networkRoutes } from './controllers/route/network-routes.ts';
+import { summedStats } from './controllers/summed-stats.ts';
 import { createWitness } from './controllers/witness.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
 import type { Network } from './hetzner/types.ts';
@@ -82,9 +83,12 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     monitorPeriod: settings.nodes.monitorPeriod,
     backoff: quickBackoff,
   });
-  const routesOf = (one: Snapshot<Network>): Observable<Run> =>
-    networkRoutes({
+  const routeHooks = summedStats(deps.hooks);
+  const routesOf = (one: Snapshot<Network>): Observable<Run> => {
+    const hooks = routeHooks();
+    const routes$ = networkRoutes({
       ...deps,
+      hooks,
       project,
       network: one,
       servers: hetzner.servers,
@@ -95,6 +99,8 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
       maxAge,
       backoff,
     });
+    return routes$.pipe(finalize(hooks.end));
+  };
   const route$ = networks !== undefined ? forEachNetwork(networks, routesOf) : network ? routesOf(network) : EMPTY;
   const loadBalancer$ = loadBalancerController({
     ...deps,
