@@ -3,11 +3,14 @@ import { FatalError } from '../fatal-error.ts';
 import { systemClock } from '../streams/clock.ts';
 import { version, versionLine } from '../version.ts';
 import { runCourse } from './demo/course.ts';
-import { demoHelp, parseDemoOptions } from './demo/options.ts';
+import { runNetworks } from './demo/networks/course.ts';
+import { renderNetworksReport } from './demo/networks/report.ts';
+import { networksDocument } from './demo/networks/result.ts';
+import { type DemoOptions, demoHelp, type NetworksOptions, parseDemoOptions } from './demo/options.ts';
 import { renderPage } from './demo/page.ts';
 import { renderReport } from './demo/report.ts';
 import { demoDocument } from './demo/result.ts';
-import { createScreen } from './demo/screen.ts';
+import { createScreen, type Screen } from './demo/screen.ts';
 
 /** Exit codes of shells for programs that a signal ended. */
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -28,7 +31,8 @@ export async function demoCommand(argv: readonly string[]): Promise<number> {
     process.stdout.write(demoHelp);
     return 0;
   }
-  if (options.report !== undefined) checkWritable(options.report);
+  const report = 'report' in options ? options.report : undefined;
+  if (report !== undefined) checkWritable(report);
   const screen = createScreen(options.json ? process.stderr : process.stdout, systemClock.monotonic());
   for (const [signal, code] of Object.entries(signals)) {
     process.once(signal, () => {
@@ -40,13 +44,27 @@ export async function demoCommand(argv: readonly string[]): Promise<number> {
   // A reader that went away, such as `head`, ends the demo.
   process.stdout.on('error', () => process.exit(1));
   screen.say(`Demo of ${versionLine}: Hetzner and Kubernetes are simulated on loopback`, 'dim');
+  const { document, text } = 'scenario' in options ? await networks(options, screen) : await scaleUp(options, screen);
+  process.stdout.write(options.json ? `${JSON.stringify(document, undefined, 2)}\n` : `\n${text}`);
+  return 0;
+}
+
+/** The end of a demo, in both forms. */
+interface Ending {
+  readonly document: unknown;
+  readonly text: string;
+}
+
+async function scaleUp(options: DemoOptions, screen: Screen): Promise<Ending> {
   const seen = await runCourse(options, screen);
   if (options.report !== undefined) {
     writeFileSync(options.report, renderPage(seen, versionLine));
     screen.say(`Wrote ${options.report}`, 'dim');
   }
-  process.stdout.write(
-    options.json ? `${JSON.stringify(demoDocument(seen, version), undefined, 2)}\n` : `\n${renderReport(seen)}`,
-  );
-  return 0;
+  return { document: demoDocument(seen, version), text: renderReport(seen) };
+}
+
+async function networks(options: NetworksOptions, screen: Screen): Promise<Ending> {
+  const seen = await runNetworks(options, screen);
+  return { document: networksDocument(seen, version), text: renderNetworksReport(seen) };
 }

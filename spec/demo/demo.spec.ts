@@ -59,6 +59,26 @@ describe('the demo', () => {
     assert.doesNotMatch(refused.stderr, /Taking over/);
   });
 
+  it('BUG-010: joins three networks by gateways, from nothing to 253 nodes that all reach each other, within the targets', async () => {
+    const { stdout, stderr } = await demo('--scenario=networks', '--json', '--idle=1');
+    const { networks, hetznerRequests, podPairs, loss } = JSON.parse(stdout);
+    assert.deepEqual(
+      networks.map(({ name, nodes, routes, ways }: Record<string, unknown>) => [name, nodes, routes, ways]),
+      [
+        ['core', 59, 61, 2],
+        ['pool-a', 97, 99, 2],
+        ['pool-b', 97, 99, 2],
+      ],
+    );
+    const { start, idle, targets } = hetznerRequests;
+    assert.equal(start.writes, targets.writes, JSON.stringify(start.byEndpoint));
+    assert.ok(start.reads <= targets.reads && start.polls <= targets.polls, JSON.stringify(start.byEndpoint));
+    assert.equal(idle.writes, 0);
+    assert.deepEqual(podPairs, { all: 253 * 252, reached: 253 * 252, withoutOneWay: 253 * 252 - 97 * 97 });
+    assert.deepEqual([loss.network, loss.joined, loss.touched], ['pool-b', 'pool-a-98', []]);
+    assert.match(stderr, /^Losing network pool-b/m);
+  });
+
   it('refuses what it does not know with exit code 1 and nothing on standard output', async () => {
     const refused = await demo('--fast').catch(
       (err: unknown) => err as { code: number; stdout: string; stderr: string },

@@ -17,11 +17,16 @@ const ready = (at: string): Json[] => [
 ];
 
 /** Registers a Node as its kubelet with `--cloud-provider=external` does, with a pod CIDR as the controller manager gives it. */
-export function joinNode(fake: FakeKubernetes, name: string, podCIDR: string): void {
+export function joinNode(
+  fake: FakeKubernetes,
+  name: string,
+  podCIDR: string,
+  labels: Readonly<Record<string, string>> = {},
+): void {
   fake.create(collection, {
     metadata: {
       name,
-      labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+      labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', ...labels },
     },
     spec: {
       podCIDR,

@@ -30,6 +30,19 @@ describe('the options of the demo', () => {
     assert.deepEqual(parseDemoOptions(argv), { workers: 2, interval: 0, idle: 0, json: true, report: 'x.html' });
   });
 
+  it('of the scenario networks are few', () => {
+    const parsed = parseDemoOptions(['--scenario', 'networks', '--json']);
+    assert.deepEqual(parsed, { scenario: 'networks', idle: 10, json: true });
+    assert.deepEqual(parseDemoOptions(['--scenario=networks', '--full']), {
+      ...(parsed as object),
+      idle: 360,
+      json: false,
+    });
+    assert.deepEqual(parseDemoOptions(['--scenario=scale-up']), parseDemoOptions([]));
+    assert.equal(refused('--scenario=networks', '--workers=3'), '--workers is no option of the scenario networks');
+    assert.equal(refused('--scenario=x'), '--scenario=x is invalid: must be one of scale-up, networks');
+  });
+
   it('ask for help before anything else', () => {
     assert.equal(parseDemoOptions(['--help', '--workers=nonsense']), 'help');
     assert.equal(parseDemoOptions(['-h']), 'help');
