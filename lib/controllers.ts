@@ -71,6 +71,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
 
   const node$ = nodeController({
     ...deps,
+    witness,
     settings: nodeSettings(settings, networkID, networks),
     maxAge,
     refreshEvery: settings.nodes.statusUpdateFrequency,

@@ -3,6 +3,7 @@ import type { CallOptions } from '../hetzner/types.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Instances } from './instances.ts';
+import { createReminders } from './reminders.ts';
 import type { Witness } from './witness.ts';
 
 /**
@@ -36,19 +37,14 @@ export const foreignProject =
 
 /** All that doubt in the same minute share one list of servers, in ms. */
 const maxAge = 60_000;
-/** The same is said again after this, in ms. */
-const remindAfter = 3_600_000;
 
 export function createProject({ witness, instances, warn, clock, logger }: ProjectDeps): Project {
-  /** When it was told of last. */
-  let toldAt = Number.NEGATIVE_INFINITY;
+  const reminders = createReminders(clock);
   let inDoubt = false;
   const cleared = new Subject<void>();
 
   const tell = (): void => {
-    const now = clock.monotonic();
-    if (inDoubt && now - toldAt < remindAfter) return;
-    toldAt = now;
+    if (!reminders.isNews('project', foreignProject)) return;
     warn('ForeignProject', `Holding back changes at Hetzner: ${foreignProject}`);
     logger.warn('Held back changes, as Hetzner knows no server of this cluster', {
       setting: 'HCLOUD_TOKEN',
@@ -59,6 +55,7 @@ export function createProject({ witness, instances, warn, clock, logger }: Proje
   const clear = (): void => {
     if (!inDoubt) return;
     inDoubt = false;
+    reminders.forget('project');
     logger.info('Found servers of this cluster at Hetzner again', { setting: 'HCLOUD_TOKEN' });
     cleared.next();
   };

@@ -52,6 +52,35 @@ it('BUG-002: a node without a server of its name is told so once, costs fewer re
   assert.ok(took <= MINUTE, `${took} ms`);
 });
 
+it('tells of a ready node whose server was made anew under its name, once an hour, and of none whose server is merely renamed', async t => {
+  const v = virtualApp(t);
+  for (const i of [1, 2, 3]) {
+    v.addServer(i);
+    await v.join(i);
+  }
+  const controller = v.start();
+  for (const i of [1, 2, 3]) await v.untilRouted(i);
+  v.startHeartbeats();
+  const old = v.hetzner.servers.byName('w1')?.id as number;
+  v.hetzner.servers.remove(old);
+  const { id } = v.hetzner.servers.create({ name: 'w1', network: v.networkID, ip: '10.0.1.1' });
+  v.hetzner.servers.rename(v.hetzner.servers.byName('w2')?.id as number, 'renamed');
+  await v.advance(1);
+  const since = v.now();
+  await v.advance(3 * 60 * MINUTE);
+  const told = controller.lines().filter(({ msg }) => String(msg).startsWith('Found the server of a ready node'));
+  assert.deepEqual(
+    [...new Set(told.map(line => [line.node, line.providerID, line.serverID].join()))],
+    [`w1,hcloud://${old},${id}`],
+  );
+  assert.ok(told.length >= 2 && told.length <= 4, `${told.length} lines in three hours`);
+  const events = v.eventsOf('w1').filter(({ reason }) => reason === 'ServerReplaced');
+  assert.match(events[0]?.message ?? '', /delete the Node and restart its kubelet/);
+  assert.ok(v.node('w1') !== undefined);
+  const written = writesOf(v, 'w2').filter(({ at, user }) => at >= since && user === controller.user);
+  assert.deepEqual(written, []);
+});
+
 it('BUG-002: two hundred nodes without a server share their look-ups', async t => {
   const v = virtualApp(t);
   v.start();

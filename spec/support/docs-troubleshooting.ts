@@ -98,6 +98,11 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: 'The node is not ready and its server is not in the list, but neither is any other server of the cluster.',
     toDo: 'Check that the token is for the project of this cluster. Delete the node by hand if its server is gone.',
   },
+  'Found the server of a ready node replaced by another of its name': {
+    meaning:
+      'The server was made anew under the name of the node, whose provider ID still is that of the old one. It has no route and is no target.',
+    toDo: 'Delete the Node and restart its kubelet, so that it joins anew.',
+  },
   'Kept node, as its server exists though the list lacks it': {
     meaning: 'The list of servers and the server itself contradict each other. The node stays.',
     toDo: 'Nothing. If it repeats, report it to Hetzner with the `correlationID` of the debug lines.',

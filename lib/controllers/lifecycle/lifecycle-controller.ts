@@ -13,12 +13,13 @@ import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import { type InstanceLists, type Instances, isOurs, type Located, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
+import { remindAfter } from '../reminders.ts';
 import type { Witness } from '../witness.ts';
 import { applyLifecycle } from './apply.ts';
 import { desiredNode, graceOf, knownMachine, lookAgainAfter, unknownMachine } from './desired.ts';
 import { addObservation, type Evidence, foundAgain, newEvidence, type Observation } from './evidence.ts';
 import { isReady, type LifecycleChange, planNotReady, planReady } from './plan.ts';
-import { createReports, remindAfter } from './reports.ts';
+import { createReports } from './reports.ts';
 import { lifecycleTriggers } from './triggers.ts';
 
 export interface LifecycleControllerDeps {

@@ -3,11 +3,9 @@ import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Clock } from '../../streams/clock.ts';
 import type { Reconcile } from '../controller.ts';
 import { nodeTarget } from '../node-target.ts';
+import { createReminders } from '../reminders.ts';
 import type { Trust } from '../witness.ts';
 import type { LifecycleChange } from './plan.ts';
-
-/** The same is said of a node again after this, in ms. */
-export const remindAfter = 3_600_000;
 
 /** What users are told about the life of a node, in events and log lines. */
 export interface Reports {
@@ -31,17 +29,8 @@ const messages = {
 } as const;
 
 export function createReports(events: Pick<EventRecorder, 'event'>, clock: Pick<Clock, 'monotonic'>): Reports {
-  /** When what was said last, by node. */
-  const said = new Map<string, Map<string, number>>();
-
-  const isNews = ({ name }: KubeNode, what: string): boolean => {
-    const now = clock.monotonic();
-    const ofNode = said.get(name) ?? new Map<string, number>();
-    const before = ofNode.get(what);
-    if (before !== undefined && now - before < remindAfter) return false;
-    said.set(name, ofNode.set(what, now));
-    return true;
-  };
+  const reminders = createReminders(clock);
+  const isNews = ({ name }: KubeNode, what: string): boolean => reminders.isNews(name, what);
   const warn = (node: KubeNode, reason: string, message: string): void =>
     events.event(nodeTarget(node), 'Warning', reason, message);
   const about = ({ name, providerID }: KubeNode) => ({ node: name, providerID });
@@ -82,8 +71,6 @@ export function createReports(events: Pick<EventRecorder, 'event'>, clock: Pick<
         `Could not delete the node: ${err instanceof Error ? err.message : String(err)}`,
       ),
     changed: (node, { kind }, { log }) => log.info(messages[kind], about(node)),
-    forget: name => {
-      said.delete(name);
-    },
+    forget: reminders.forget,
   };
 }

@@ -1,4 +1,5 @@
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
+import { remindAfter } from '../reminders.ts';
 import type { Applied } from './apply.ts';
 import type { LeftOver, ResolvedCertificates } from './certificate-keeper.ts';
 import type { ServiceReport } from './report.ts';
@@ -18,8 +19,6 @@ export interface Conclusion {
   readonly tell: ServiceReport;
 }
 
-/** What stays wrong is spoken of again after this, in ms: events are kept for an hour. */
-const remindAfter = 3_600_000;
 /** The load balancer turned out to be another than it was taken for; ms until it is read again. */
 const surpriseRetry = 1_000;
 const surprise =

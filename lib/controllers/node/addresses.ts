@@ -24,6 +24,18 @@ export function serverAddresses(server: Server, settings: AddressSettings): Node
   return addresses;
 }
 
+/**
+ * The node keeps the Hostname its kubelet registered with: what is resolved and logged by it must not change because
+ * somebody renames the server.
+ */
+export function withHostname(
+  addresses: readonly NodeAddress[],
+  { name, addresses: present }: Pick<KubeNode, 'name' | 'addresses'>,
+): readonly NodeAddress[] {
+  const address = present.find(({ type }) => type === 'Hostname')?.address ?? name;
+  return addresses.map(one => (one.type === 'Hostname' ? { ...one, address } : one));
+}
+
 /** Annotation in which kubelet announces --node-ip: one address, or one of each family. */
 export const providedNodeIPAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 

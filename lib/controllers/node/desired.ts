@@ -11,6 +11,7 @@ import {
   providedNodeIPAnnotation,
   serverAddresses,
   withExternalIPv6,
+  withHostname,
 } from './addresses.ts';
 import { type NodeLabels, robotLabels, serverLabels } from './labels.ts';
 import { robotAddresses } from './robot-addresses.ts';
@@ -42,7 +43,7 @@ export type Desired =
 /** What the node of a machine should look like. */
 export function desiredNode(node: KubeNode, machine: Machine, settings: NodeSettings): Desired {
   const { own, misconfigured } = ownAddresses(node, machine, settings);
-  const offered = withExternalIPv6(own, node.annotations[externalIPv6Annotation], settings.family);
+  const offered = withExternalIPv6(withHostname(own, node), node.annotations[externalIPv6Annotation], settings.family);
   const result = preferProvided(offered, node.annotations[providedNodeIPAnnotation]);
   if ('missing' in result) return { problem: missingAddressProblem(result.missing, offered, machine, settings) };
   const { server } = machine;

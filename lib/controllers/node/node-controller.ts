@@ -26,18 +26,22 @@ import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import { type Instances, type Located, locate, type Machine, machineID } from '../instances.ts';
 import { nodeTarget } from '../node-target.ts';
+import { remindAfter } from '../reminders.ts';
+import type { Witness } from '../witness.ts';
 import { addressesText } from './addresses.ts';
 import { applyNode } from './apply.ts';
 import { decideNode } from './decision.ts';
 import { desiredNode, type NodeSettings } from './desired.ts';
 import { isUninitialized, type NodeChange, type NodePlan } from './plan.ts';
 import { createPredecessors } from './predecessors.ts';
+import { createReplaced } from './replaced.ts';
 import { nodeTriggers } from './triggers.ts';
 import { createUnresolved } from './unresolved.ts';
 
 export interface NodeControllerDeps {
   readonly nodes: Store<KubeNode>;
   readonly instances: Instances;
+  readonly witness: Pick<Witness, 'trust'>;
   readonly client: KubeClient;
   readonly settings: NodeSettings;
   /** How much older than the Node a list may be that ties its name to a server, in ms. */
@@ -52,8 +56,6 @@ export interface NodeControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
-/** A node whose problem stays is spoken of again after this, in ms. */
-const remindAfter = 3_600_000;
 /** A node is tied to a server by its name only by a list younger than this, in ms. */
 const nameAge = 60_000;
 /** A list younger than this serves those who look for news, in ms. */
@@ -68,6 +70,7 @@ const conflictRetries = 5;
 export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   const { nodes, instances, client, settings, events, clock, logger } = deps;
   const predecessors = createPredecessors(clock);
+  const lookForReplaced = createReplaced(deps);
   const ownWrites = createOwnWrites<KubeNode>();
   let lookedAt = Number.NEGATIVE_INFINITY;
   const isWaiting = (name: string): boolean => {
@@ -162,13 +165,13 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     return done;
   }
 
-  /** Resolves with how the run ends when not all could be written. */
   /** Somebody deleted the node meanwhile: nothing is left to do. */
   function gone(node: KubeNode, err: unknown, { log }: Reconcile): Outcome {
     log.debug('Found node gone while changing it', { node: node.name, err });
     return done;
   }
 
+  /** Resolves with how the run ends when not all could be written. */
   async function write(node: KubeNode, changes: readonly NodeChange[], run: Reconcile): Promise<Outcome | undefined> {
     let latest = node;
     try {
@@ -208,6 +211,10 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
     switchMap(due => timer(Math.max(0, due), deps.refreshEvery).pipe(exhaustMap(() => list('refresh')))),
     ignoreElements(),
   );
+  const replaced$ = instances.changes$.pipe(
+    tap(lists => lookForReplaced(nodes.list(), lists)),
+    ignoreElements(),
+  );
   const watch$ = defer(() => nodes.watch()).pipe(
     tap(change => {
       const { type, object } = change;
@@ -224,6 +231,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       nodeTriggers({ nodes, lists$: instances.changes$, settings }),
       unresolved.looks$,
       refresh$,
+      replaced$,
     ),
     reconcile,
     concurrency: 10,

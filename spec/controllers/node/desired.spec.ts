@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { addressesText } from '../../../lib/controllers/node/addresses.ts';
 import { desiredNode, type NodeSettings } from '../../../lib/controllers/node/desired.ts';
+import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { node } from '../../kubernetes/support.ts';
 import { networkID, server } from '../support.ts';
 
@@ -19,6 +20,18 @@ describe('what a node should say about its machine', () => {
     assert.equal(desired.node.providerID, 'hcloud://11');
     assert.equal(desired.node.labels.wellKnown['topology.kubernetes.io/zone'], 'fsn1-dc14');
     assert.equal(addressesText(desired.node.addresses), 'InternalIP=10.0.1.11 Hostname=w11 ExternalIP=203.0.113.11');
+  });
+
+  it('keeps the host name that its kubelet announced, whatever the server is called by now', () => {
+    const renamed = { kind: 'cloud', server: server(11, { name: 'other' }) } as const;
+    const hostnames = (of: KubeNode): string[] => {
+      const desired = desiredNode(of, renamed, settings);
+      assert.ok('node' in desired);
+      return desired.node.addresses.filter(({ type }) => type === 'Hostname').map(({ address }) => address);
+    };
+    const announced = { type: 'Hostname', address: 'w11.example' } as const;
+    assert.deepEqual(hostnames(node('w11', { addresses: [announced] })), ['w11.example']);
+    assert.deepEqual(hostnames(node('w11', { addresses: [] })), ['w11']);
   });
 
   it('cannot be told when nobody offers the announced address; the problem names it, the offer and the cause (BUG-003)', () => {

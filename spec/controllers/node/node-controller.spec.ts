@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { createInstances } from '../../../lib/controllers/instances.ts';
 import { nodeController } from '../../../lib/controllers/node/node-controller.ts';
 import { isUninitialized } from '../../../lib/controllers/node/plan.ts';
+import { createWitness } from '../../../lib/controllers/witness.ts';
 import type { Server } from '../../../lib/hetzner/types.ts';
 import { KubeError } from '../../../lib/kubernetes/errors.ts';
 import type { KubeNode } from '../../../lib/kubernetes/types.ts';
@@ -32,9 +33,11 @@ const lead = async (t: TestContext, world: World = {}) => {
   // What the term starts with.
   await hetzner.servers.notBefore(Date.now(), { priority: 'initialise', signal: new AbortController().signal });
   const startedAt = Date.now();
+  const instances = createInstances(hetzner.instances, undefined, virtualClock);
   const subscription = nodeController({
     nodes: api.store,
-    instances: createInstances(hetzner.instances, undefined, virtualClock),
+    instances,
+    witness: createWitness(api.store.list, instances.credentialsSince),
     client: api.client,
     settings: { family: 'ipv4', zoneLabelEnabled: true, forwardInternalIPs: false, networkID },
     maxAge: 10_000,
