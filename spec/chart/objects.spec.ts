@@ -157,6 +157,18 @@ describe('the objects of the chart', { skip }, () => {
     assert.deepEqual(role.rules?.find(rule => rule.resourceNames !== undefined)?.resourceNames, ['mine']);
   });
 
+  it('let an instance with a node selector read the leases of others, and know its own by any name', async () => {
+    const leases = async (values: object) => {
+      const rules = only(await render(values), 'Role').rules ?? [];
+      return rules.map(({ verbs, resourceNames }) => `${verbs.join()} ${resourceNames?.join() ?? 'any'}`);
+    };
+    const selected = ['create any', 'get,list,watch,update any'];
+    assert.deepEqual(await leases({}), ['create any', 'get,list,watch,update cloud-controller-manager']);
+    assert.deepEqual(await leases({ nodeLabelSelector: 'group=a' }), selected);
+    assert.deepEqual(await leases({ env: { HCLOUD_SERVER_LABEL_SELECTOR: 'group=a' } }), selected);
+    assert.deepEqual(await leases({ env: { HCLOUD_NODE_SELECTOR: { value: 'group=a' } } }), selected);
+  });
+
   it('are monitored only where the cluster has the kinds', async () => {
     const without = kinds(await render(realValues.all));
     assert.ok(!without.some(kind => ['PodMonitor', 'ServiceMonitor', 'PrometheusRule'].includes(kind)));

@@ -141,13 +141,41 @@ which leaves it out. Where it has both, valueFrom is the default that is left fr
 {{- end }}
 {{- end -}}
 
+{{/* Variables about several networks, name to text, as YAML; of the values below "networking", those that are set. */}}
+{{- define "hcloud-reactive-controller.networks" -}}
+{{- $workers := default dict .workerNetworks -}}
+{{- $ranges := list -}}
+{{- range $network, $cidr := .podCIDRs }}{{ $ranges = append $ranges (printf "%s=%s" $network $cidr) }}{{ end -}}
+{{- $gateways := list -}}
+{{- range $network, $neighbours := .gateways -}}
+{{- range $neighbour, $address := $neighbours }}{{ $gateways = append $gateways (printf "%s/%s=%s" $network $neighbour $address) }}{{ end -}}
+{{- end -}}
+{{- $variables := dict
+  "HCLOUD_CONTROL_PLANE_NETWORK" (include "hcloud-reactive-controller.text" (default "" .controlPlaneNetwork))
+  "HCLOUD_WORKER_NETWORK_REGEX" (default "" $workers.regex)
+  "HCLOUD_WORKER_NETWORK_PREFIX" (default "" $workers.prefix)
+  "HCLOUD_NETWORK_POD_CIDRS" (join "," $ranges)
+  "HCLOUD_NETWORK_GATEWAYS" (join "," $gateways)
+  "HCLOUD_LOAD_BALANCER_NETWORK" (include "hcloud-reactive-controller.text" (default "" .loadBalancerNetwork))
+  "HCLOUD_NETWORK_ROUTES_ENABLED" (ternary "" "false" (eq "true" (include "hcloud-reactive-controller.isTrue" .routesEnabled)))
+  "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK" (ternary "" "true" (eq "true" (include "hcloud-reactive-controller.isTrue" .attachedCheck))) -}}
+{{- range $name := keys $variables -}}
+{{- if not (index $variables $name) }}{{ $_ := unset $variables $name }}{{ end -}}
+{{- end -}}
+{{- toYaml $variables -}}
+{{- end -}}
+
 {{/* The variables. Those of the user first; the chart adds what is not there. */}}
 {{- define "hcloud-reactive-controller.env" -}}
 {{- range $name := keys .Values.env | sortAlpha }}
 {{- include "hcloud-reactive-controller.envItem" (list $ $name (index $.Values.env $name)) }}
 {{- end }}
 {{- $own := dict "HCLOUD_LOG_LEVEL" .Values.logLevel -}}
-{{- if include "hcloud-reactive-controller.networking" . }}{{ $_ := set $own "HCLOUD_NETWORK" .Values.networking.network }}{{ end }}
+{{- if include "hcloud-reactive-controller.networking" . }}
+{{- $_ := set $own "HCLOUD_NETWORK" .Values.networking.network }}
+{{- $own = merge $own (include "hcloud-reactive-controller.networks" .Values.networking | fromYaml) }}
+{{- end }}
+{{- with .Values.nodeLabelSelector }}{{ $_ := set $own "HCLOUD_SERVER_LABEL_SELECTOR" . }}{{ end }}
 {{- if not (include "hcloud-reactive-controller.isTrue" .Values.monitoring.enabled) }}{{ $_ := set $own "HCLOUD_METRICS_ENABLED" "false" }}{{ end }}
 {{- if include "hcloud-reactive-controller.isTrue" .Values.robot.enabled }}{{ $_ := set $own "ROBOT_ENABLED" "true" }}{{ end }}
 {{- range $name := keys $own | sortAlpha }}
