@@ -4,9 +4,11 @@ import { clusterNetworks } from './cluster-networks.ts';
 import { createInstances } from './controllers/instances.ts';
 import { controllers } from './controllers.ts';
 import { firstContact } from './first-contact.ts';
+import { isReadOnlyToken } from './hetzner/errors.ts';
 import { fencedHetzner } from './hetzner/fence.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
 import { serversInNetworks } from './hetzner/networks.ts';
+import { readWrite } from './hetzner/refusal.ts';
 import type { Robot } from './hetzner/robot.ts';
 import type { KubeClient } from './kubernetes/client.ts';
 import { KubeError } from './kubernetes/errors.ts';
@@ -139,7 +141,8 @@ export function createApp(deps: AppDeps): App {
   const refused$ = deps.refusals$.pipe(
     tap(({ setting, err }) => {
       const text = err instanceof Error ? err.message : String(err);
-      events.event(lease, 'Warning', 'CredentialsRefused', `Hetzner refuses ${setting}: ${text}`);
+      const what = isReadOnlyToken(err) ? `${setting} can only read, ${readWrite}` : `Hetzner refuses ${setting}`;
+      events.event(lease, 'Warning', 'CredentialsRefused', `${what}: ${text}`);
     }),
     ignoreElements(),
   );

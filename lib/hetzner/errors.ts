@@ -63,6 +63,19 @@ const isRateLimit = ({ api, status, code }: HetznerError): boolean =>
   code === 'rate_limit_exceeded' ||
   (api === 'robot' && (code === 'RATE_LIMIT_EXCEEDED' || code === 'http_403'));
 
+/**
+ * True when the token is good, but may only read. Documented is the code `token_readonly`; a proxy, or an API that has
+ * roles, says `forbidden` in words like "insufficient permissions".
+ */
+export const isReadOnlyToken = (err: unknown): boolean =>
+  err instanceof HetznerError &&
+  err.api === 'cloud' &&
+  err.method !== 'GET' &&
+  (err.code === 'token_readonly' ||
+    (err.status === 403 &&
+      err.code === 'forbidden' &&
+      /permission|read[- ]?only|(only|just).* (read|GET)\b/i.test(err.message)));
+
 const transientCodes = new Set([
   'bad_gateway',
   'timeout',
@@ -79,7 +92,7 @@ export const classOf = (err: unknown): ErrorClass => {
   if (!(err instanceof HetznerError)) return 'permanent';
   const { status, code } = err;
   if (isRateLimit(err)) return 'rateLimited';
-  if (status === 401) return 'unauthorized';
+  if (status === 401 || isReadOnlyToken(err)) return 'unauthorized';
   if (lockedCodes.has(code) || code === 'http_423') return 'locked';
   if (status === 0 || status === 408 || status >= 500 || transientCodes.has(code)) return 'transient';
   return 'permanent';

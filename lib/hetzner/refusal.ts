@@ -1,6 +1,9 @@
 import type { Logger } from '../observability/logger.ts';
-import { classOf } from './errors.ts';
+import { classOf, isReadOnlyToken } from './errors.ts';
 import type { Call } from './retry.ts';
+
+/** What helps against a token that can only read. */
+export const readWrite = 'create an API token with the permissions Read & Write';
 
 /**
  * Tells of a token that was good and is refused now, once until it is accepted again: all that fails because of it says so
@@ -24,7 +27,13 @@ export const reportRefusals = (call: Call, logger: Logger, onChange?: (refusal: 
     } catch (err) {
       if (accepted && classOf(err) === 'unauthorized' && !refused.has(reads)) {
         refused.add(reads);
-        logger.error('Had the token refused by Hetzner', { setting, err });
+        if (isReadOnlyToken(err)) {
+          logger.error('Had a change refused by Hetzner, as the token can only read', {
+            setting,
+            hint: readWrite,
+            err,
+          });
+        } else logger.error('Had the token refused by Hetzner', { setting, err });
         onChange?.(err);
       }
       throw err;

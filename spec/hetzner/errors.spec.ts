@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { classOf, type ErrorClass, faultOfAnswer, isLimitExceeded, isNotFound } from '../../lib/hetzner/errors.ts';
+import {
+  classOf,
+  type ErrorClass,
+  faultOfAnswer,
+  isLimitExceeded,
+  isNotFound,
+  isReadOnlyToken,
+} from '../../lib/hetzner/errors.ts';
 import { hetznerError } from './support.ts';
 
 const answered = (status: number, body: unknown) => hetznerError(faultOfAnswer(status, body));
@@ -31,6 +38,24 @@ describe('the class of a Hetzner error', () => {
   for (const [status, code, expected] of table) {
     it(`${status} ${code} is ${expected}`, () => assert.equal(classOf(coded(status, code)), expected));
   }
+
+  it('of a change that a token may not make is that of refused credentials, in whatever words', () => {
+    const said = (method: string, code: string, message: string) =>
+      hetznerError({ ...faultOfAnswer(403, { error: { code, message } }), method });
+    for (const message of [
+      'insufficient permissions for this request',
+      'token only has read access',
+      'the token is only allowed to perform GET requests',
+      'token is read-only',
+    ]) {
+      assert.equal(classOf(said('POST', 'forbidden', message)), 'unauthorized', message);
+      assert.ok(isReadOnlyToken(said('DELETE', 'forbidden', message)));
+      assert.ok(!isReadOnlyToken(said('GET', 'forbidden', message)), 'nothing is read then');
+    }
+    assert.ok(isReadOnlyToken(said('POST', 'token_readonly', 'x')));
+    assert.equal(classOf(said('POST', 'forbidden', 'the resource is protected')), 'permanent');
+    assert.equal(classOf(said('POST', 'resource_limit_exceeded', 'no permission')), 'permanent');
+  });
 
   it('without an answer is transient', () => {
     assert.equal(classOf(hetznerError({ status: 0, code: 'timeout' })), 'transient');

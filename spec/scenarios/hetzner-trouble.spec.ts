@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { KubeObject } from '../support/kube-client.ts';
 import { isInitialised, networkUnavailable } from '../support/scenario.ts';
+import { createService } from '../support/services.ts';
 import { type VirtualApp, type VirtualController, virtualApp } from '../support/virtual-app.ts';
 
 const SECOND = 1_000;
@@ -244,7 +246,12 @@ it('a token that may only read is told once, however often a change is refused',
   for (const i of [1, 2]) assert.ok(isInitialised(v.node(`w${i}`) as never));
   assert.match(
     JSON.stringify(at(controller, 'error')),
-    /^\[\{[^{]*HCLOUD_TOKEN[^{]*\{[^{]*only allowed to perform GET[^{]*\}\]$/,
+    /^\[\{[^{]*the token can only read[^{]*HCLOUD_TOKEN[^{]*Read & Write[^{]*\{[^{]*only allowed to perform GET[^{]*\}\]$/,
+  );
+  const events = v.kubernetes.list('/api/v1/namespaces/kube-system/events') as unknown as KubeObject[];
+  assert.deepEqual(
+    events.filter(({ reason }) => reason === 'CredentialsRefused').map(({ message = '' }) => message.split(',')[0]),
+    ['HCLOUD_TOKEN can only read'],
   );
   assert.match(
     v
@@ -254,6 +261,26 @@ it('a token that may only read is told once, however often a change is refused',
     /only allowed to perform GET requests/,
   );
   assert.ok(v.spent().writes < 60, `${v.spent().writes} tries for two routes`);
+});
+
+it('a token whose changes are forbidden for want of permissions is told as one that can only read, and on the Service', async t => {
+  const v = virtualApp(t);
+  const message = 'insufficient permissions for this request';
+  for (const method of ['POST', 'PUT', 'DELETE'] as const)
+    v.hetzner.faults.add({ kind: 'error', status: 403, code: 'forbidden', message, method });
+  const controller = v.start();
+  await join(v, 1);
+  await createService(v, { name: 'web', annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' } });
+  await v.advance(HOUR);
+  assert.deepEqual(
+    at(controller, 'error').map(({ msg }) => msg),
+    ['Had a change refused by Hetzner, as the token can only read'],
+  );
+  for (const name of ['web', 'w1']) {
+    const events = v.eventsOf(name).map(one => one.message);
+    assert.match(events.join(), /insufficient permissions/, name);
+  }
+  assert.ok(v.spent().writes < 60, `${v.spent().writes} tries`);
 });
 
 it('an outage of both APIs at the start is waited out', async t => {

@@ -89,6 +89,10 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: 'The provider ID of the node is not one of Hetzner, or is none that can be read: nothing is done to it.',
     toDo: 'For a machine of another provider nothing. Else see that only one controller sets provider IDs (with k3s: `--disable-cloud-controller`), and have the node join anew.',
   },
+  'Had a change refused by Hetzner, as the token can only read': {
+    meaning: 'The token is good for reading only: nodes are initialised, but no route and no load balancer is made.',
+    toDo: 'Create a token with the permissions Read & Write and put it into the Secret. From a file it is taken over without a restart.',
+  },
   'Held back changes, as Hetzner knows no server of this cluster': {
     meaning:
       'Not one server of the nodes is in the project, so it may be another one. Load balancers are not made and routes are not deleted until one is.',
