@@ -34,6 +34,7 @@ export async function openAccess({ settings, clock, logger, secrets }: AccessOpt
     clock,
     onError: err =>
       logger.error('Failed to read the token again, using the one before', { setting: 'HCLOUD_TOKEN_FILE', err }),
+    onRecovered: () => logger.info('Read the token from its file again', { setting: 'HCLOUD_TOKEN_FILE' }),
   });
   const token = (): string => {
     const current = currentToken();
@@ -65,7 +66,9 @@ function robotLoginOf({ robot }: Settings, clock: Clock, logger: Logger, secrets
   if (!enabled || user === undefined || password === undefined) return undefined;
   const onError = (err: Error) =>
     logger.error('Failed to read the Robot login again, using the one before', { setting: 'ROBOT_PASSWORD_FILE', err });
-  const current = createRobotLogin({ user, password, userFile, passwordFile, clock, onError });
+  const onRecovered = () =>
+    logger.info('Read the Robot login from its files again', { setting: 'ROBOT_PASSWORD_FILE' });
+  const current = createRobotLogin({ user, password, userFile, passwordFile, clock, onError, onRecovered });
   return () => {
     const login = current();
     secrets.add(login.password);

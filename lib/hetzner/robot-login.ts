@@ -14,6 +14,8 @@ export interface RobotLoginOptions extends RobotLogin {
   readonly clock: Clock;
   /** Told when a file cannot be used; the last good login stays. Once for each time they break. */
   readonly onError?: (err: Error) => void;
+  /** Told when it can be used again. */
+  readonly onRecovered?: () => void;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface SecretFilesOptions<K extends string> {
   readonly clock: Clock;
   /** Told when the files cannot be used; the last good values stay. Once for each time they break. */
   readonly onError?: (err: Error) => void;
+  /** Told when they can be used again. */
+  readonly onRecovered?: () => void;
 }
 
 /** ms between two looks at the files. */
@@ -23,7 +25,7 @@ const readings = 3;
 export const createSecretFiles = <K extends string>(
   options: SecretFilesOptions<K>,
 ): (() => Readonly<Record<K, string>>) => {
-  const { initial, clock, onError } = options;
+  const { initial, clock, onError, onRecovered } = options;
   const files = Object.entries<string | undefined>(options.files).filter(entry => entry[1] !== undefined) as [
     K,
     string,
@@ -52,6 +54,7 @@ export const createSecretFiles = <K extends string>(
         }
         found = after;
       }
+      if (broken) onRecovered?.();
       broken = false;
     } catch (err) {
       if (!broken) onError?.(err instanceof Error ? err : new Error(String(err)));

@@ -8,6 +8,8 @@ export interface TokenOptions {
   readonly clock: Clock;
   /** Told when the file cannot be used; the last good token stays. Once for each time it breaks. */
   readonly onError?: (err: Error) => void;
+  /** Told when it can be used again. */
+  readonly onRecovered?: () => void;
 }
 
 /** The API token at present; its file is read again when it changes. */

@@ -12,12 +12,19 @@ const setUp = (t: TestContext) => {
   writeFileSync(file, 'first\n');
   let now = 0;
   const errors: string[] = [];
+  const recovered: number[] = [];
   const clock = { now: () => now, monotonic: () => now };
-  const token = createToken({ token: 'first', file, clock, onError: err => errors.push(err.message) });
+  const token = createToken({
+    token: 'first',
+    file,
+    clock,
+    onError: err => errors.push(err.message),
+    onRecovered: () => recovered.push(now),
+  });
   const later = () => {
     now += 1_000;
   };
-  return { file, token, errors, later };
+  return { file, token, errors, recovered, later };
 };
 
 describe('the token', () => {
@@ -35,7 +42,7 @@ describe('the token', () => {
   });
 
   it('stays the last good one while the file is missing or empty, which is told once', t => {
-    const { file, token, errors, later } = setUp(t);
+    const { file, token, errors, recovered, later } = setUp(t);
     assert.equal(token(), 'first');
     writeFileSync(file, '\n');
     later();
@@ -51,5 +58,6 @@ describe('the token', () => {
     later();
     assert.equal(token(), 'third');
     assert.equal(errors.length, 2);
+    assert.deepEqual(recovered, [3_000], 'once, when the third was read');
   });
 });

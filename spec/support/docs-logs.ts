@@ -7,14 +7,16 @@ export interface LogLineKind {
   readonly message: string;
   readonly level: string;
   readonly keys: readonly string[];
+  /** Values that are the same in each such line. */
+  readonly values: Readonly<Record<string, string>>;
   readonly controller: string | undefined;
 }
 
 /** Every kind of line that can be in the log, in the order of levels, then of the parts of the program. */
 export function logLineKinds(calls: readonly LogCall[] = logCalls()): readonly LogLineKind[] {
   const kinds = new Map<string, LogLineKind>();
-  const all = calls.flatMap(({ messages, levels, keys, controller }) =>
-    messages.flatMap(message => levels.map(level => ({ message, level, keys, controller }))),
+  const all = calls.flatMap(({ messages, levels, keys, values, controller }) =>
+    messages.flatMap(message => levels.map(level => ({ message, level, keys, values, controller }))),
   );
   for (const kind of all) {
     const id = [kind.level, kind.message, kind.controller].join();
@@ -43,19 +45,20 @@ export const logLinesReference = (): string =>
 export function logExamples(): string {
   const lines = logLineKinds()
     .filter(({ level }) => level === 'info')
-    .map(({ message, level, controller, keys }) => {
+    .map(({ message, level, controller, keys, values }) => {
       const run = controller === undefined ? [] : [['controller', controller], ...pick(['reconcileID', 'reason'])];
       const head = [
         ['ts', '2026-01-31T12:00:00.123Z'],
         ['level', level],
         ['msg', message],
       ];
-      return JSON.stringify(Object.fromEntries([...head, ...run, ...pick(keys)]));
+      return JSON.stringify(Object.fromEntries([...head, ...run, ...pick(keys, values)]));
     });
   return `\`\`\`json\n${lines.join('\n')}\n\`\`\``;
 }
 
-const pick = (keys: readonly string[]): [string, unknown][] => keys.map(key => [key, examples[key as LogKey]]);
+const pick = (keys: readonly string[], values: LogLineKind['values'] = {}): [string, unknown][] =>
+  keys.map(key => [key, values[key] ?? examples[key as LogKey]]);
 
 const examples: Readonly<Record<LogKey, unknown>> = {
   controller: 'node',

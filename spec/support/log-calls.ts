@@ -10,6 +10,8 @@ export interface LogCall {
   readonly messages: readonly string[];
   /** Keys that are named where it is written, in order. */
   readonly keys: readonly string[];
+  /** Values that are the same in each such line. */
+  readonly values: Readonly<Record<string, string>>;
   /** Whether it belongs to a run of a controller, which adds keys of its own. */
   readonly controller: string | undefined;
 }
@@ -52,13 +54,22 @@ function callsIn(file: string, sources: ReadonlyMap<string, string>): LogCall[] 
           : [level],
       messages: messagesIn(message, resolve),
       keys: [...new Set([...contextOf(logger, resolve), ...keysOf(fields, resolve)])],
+      values: literalsOf(fields),
       controller: controllerOf(file, logger),
     };
   });
   const fields = [...source.matchAll(messageFields)].map((match): LogCall => {
     const [, message = '', written = ''] = match;
     const keys = keysOf(written, resolve);
-    return { file, line: lineAt(match.index), levels: ['warn'], messages: [message], keys, controller: undefined };
+    return {
+      file,
+      line: lineAt(match.index),
+      levels: ['warn'],
+      messages: [message],
+      keys,
+      values: literalsOf(written),
+      controller: undefined,
+    };
   });
   return [...calls, ...fields];
 }
@@ -77,6 +88,12 @@ function contextOf(logger: string, resolve: (name: string) => string | undefined
   const [, fields] = /\.child\((.*)\)$/s.exec(resolve(logger) ?? '') ?? [];
   return fields === undefined ? [] : keysOf(fields, resolve);
 }
+
+/** Fields whose value is a text that stands there. */
+const literalsOf = (fields: string): Record<string, string> =>
+  Object.fromEntries(
+    [...fields.matchAll(/\b(\w+): '((?:[^'\\]|\\.)*)'(?=\s*[,}])/g)].map(([, key = '', value = '']) => [key, value]),
+  );
 
 /** Runs log by the logger they are given; what lies beside them has the controller in its fields or none. */
 function controllerOf(file: string, logger: string): string | undefined {
