@@ -14,6 +14,7 @@ import type { Bench } from './project.ts';
 import { quota } from './quota.ts';
 import { refused } from './refused.ts';
 import { renamed } from './renamed.ts';
+import { scale } from './scale.ts';
 import { burst, scaleUp } from './scale-up.ts';
 import { soak } from './soak.ts';
 import { isMet, renderTable } from './table.ts';
@@ -30,6 +31,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Result[]>>> = {
   refused,
   'load-balancers': loadBalancers,
   memory,
+  scale,
   start: startAndStop,
   quota,
   renamed,

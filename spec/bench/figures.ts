@@ -16,6 +16,10 @@ export const peerSource =
 const requests = 'requests without / with GET /actions';
 const balanced = `${requests} / s`;
 
+const looked = 'requests / s; no write';
+const used = '... resident memory / CPU / Kubernetes traffic';
+const perProcess = 'MiB / s / MiB';
+
 const figure = (work: string, unit: string, peer: string, floor: string, ...target: readonly number[]): Figure => ({
   work,
   unit,
@@ -76,6 +80,16 @@ export const figures = {
   'balancers-deleted': figure('... 10 Services deleted', requests, '30 / 30', '10', 11, 11),
   'memory-11': figure('resident memory, 11 nodes', 'MiB', '65', 'bare Node 41', 65),
   'memory-100': figure('resident memory, 100 nodes', 'MiB', '71', 'bare Node 41', 70),
+  'join-1000': figure('1,000 nodes join at once, routes off', 'requests', '294', 'one list: 20', 70),
+  'join-1000-initialised': figure('... join to initialised', 's, p50 / p99', '69 / 137', '', 5, 15),
+  'join-1000-resources': figure('... resident memory / CPU', 'MiB / s', '82 / 8.1', '', 82, 6),
+  'join-1000-kubernetes': figure('... Kubernetes traffic', 'MiB', 'not measured', '', 20),
+  'take-over-1000': figure('take over 1,000 nodes in order, routes off', looked, 'not measured', '20', 20, 3),
+  'take-over-1000-resources': figure(used, perProcess, 'not measured', '', 82, 1.5, 10),
+  'take-over-5000': figure('take over 5,000 nodes in order, routes off', looked, 'not measured', '100', 100, 10),
+  'take-over-5000-resources': figure(used, perProcess, 'not measured', '', 95, 4, 40),
+  'take-over-networks': figure('... in 50 networks with their 5,000 routes', looked, 'cannot', '101', 102, 12),
+  'take-over-networks-resources': figure(used, perProcess, 'cannot', '', 115, 8, 45),
   start: figure('start to leading and converged, 11 nodes in order', 's', '1.1-2.2', '', 1.5),
   stop: figure('stop on SIGTERM, lease released', 's', '0.01', '', 0.2),
   quota: figure(

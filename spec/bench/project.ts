@@ -43,7 +43,8 @@ export const sleep = (ms: number): Promise<void> => new Promise(resolve => setTi
 export const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
-const inParallel = async (lanes: number, jobs: readonly (() => Promise<unknown>)[]): Promise<void> => {
+/** Does the jobs, so many at a time. */
+export const inParallel = async (lanes: number, jobs: readonly (() => Promise<unknown>)[]): Promise<void> => {
   const rest = [...jobs];
   const lane = async (): Promise<void> => {
     for (let job = rest.shift(); job !== undefined; job = rest.shift()) await job();

@@ -36,8 +36,8 @@ export interface ControllerProcess {
   kill(signal: NodeJS.Signals): void;
   /** SIGTERM, then waits for the end. */
   stop(): Promise<number | NodeJS.Signals>;
-  /** Resident memory in MiB and CPU seconds so far, from the operating system. */
-  usage(): { readonly memoryMiB: number; readonly cpuSeconds: number };
+  /** Resident memory in MiB, the most it ever was, and CPU seconds so far, from the operating system. */
+  usage(): { readonly memoryMiB: number; readonly peakMiB: number; readonly cpuSeconds: number };
 }
 
 const running = new Set<ChildProcess>();
@@ -139,14 +139,15 @@ export const runCommand = ({
     });
   });
 
-function usageOf(pid: number): { memoryMiB: number; cpuSeconds: number } {
+function usageOf(pid: number): ReturnType<ControllerProcess['usage']> {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const memoryMiB = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  const peakMiB = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const [utime = 0, stime = 0] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
     .slice(11, 13)
     .map(Number);
-  return { memoryMiB, cpuSeconds: (utime + stime) / 100 };
+  return { memoryMiB, peakMiB, cpuSeconds: (utime + stime) / 100 };
 }

@@ -21,6 +21,8 @@ export interface TCPProxy {
   connections(): number;
   /** Connections accepted so far. */
   accepted(): number;
+  /** Bytes that came from both sides so far. */
+  bytes(): number;
   close(): Promise<void>;
 }
 
@@ -45,7 +47,7 @@ const listen = (server: Server, port: number): Promise<void> =>
 export const startProxy = async (target: number): Promise<TCPProxy> => {
   const pairs = new Set<Pair>();
   const timers = new Set<NodeJS.Timeout>();
-  let [frozen, wait, accepted] = [false, 0, 0];
+  let [frozen, wait, accepted, bytes] = [false, 0, 0, 0];
 
   const later = (run: () => void): void => {
     if (wait === 0) {
@@ -64,7 +66,10 @@ export const startProxy = async (target: number): Promise<TCPProxy> => {
       if (frozen || pair.stranded) pair.held.push(run);
       else later(run);
     };
-    from.on('data', chunk => pass(() => void to.write(chunk)));
+    from.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      pass(() => void to.write(chunk));
+    });
     from.on('end', () => pass(() => void to.end()));
     from.on('error', () => pass(() => void to.destroy()));
     from.on('close', () =>
@@ -125,6 +130,7 @@ export const startProxy = async (target: number): Promise<TCPProxy> => {
     },
     connections: () => pairs.size,
     accepted: () => accepted,
+    bytes: () => bytes,
     close: async () => {
       await refuse();
       for (const timer of timers) clearTimeout(timer);
