@@ -12,6 +12,7 @@ import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
 import { createProject } from './controllers/project.ts';
 import { networkRoutes } from './controllers/route/network-routes.ts';
+import { createNodeIndex } from './controllers/route/node-index.ts';
 import { summedStats } from './controllers/summed-stats.ts';
 import { createWitness } from './controllers/witness.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
@@ -84,6 +85,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     monitorPeriod: settings.nodes.monitorPeriod,
     backoff: quickBackoff,
   });
+  const index = createNodeIndex(deps.allNodes, networks);
   const routeHooks = summedStats(deps.hooks);
   const routesOf = (one: Snapshot<Network>): Observable<Run> => {
     const hooks = routeHooks();
@@ -92,6 +94,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
       hooks,
       project,
       network: one,
+      index,
       servers: hetzner.servers,
       cloud: hetzner.cloud,
       actions: hetzner.actions,

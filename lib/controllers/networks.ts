@@ -49,17 +49,28 @@ export interface NodeNetworks {
 const isControlPlane = ({ labels }: KubeNode): boolean => labels['node-role.kubernetes.io/control-plane'] !== undefined;
 
 export function nodeNetworks(current: () => ChosenNetworks): NodeNetworks {
-  const preferred = (node: KubeNode): readonly NodeNetwork[] => {
-    const { controlPlane, all } = current();
-    return controlPlane !== undefined && isControlPlane(node) ? [controlPlane, ...all] : all;
+  let ranked: { readonly chosen: ChosenNetworks; readonly ranks: ReadonlyMap<number, number> } | undefined;
+  /** Places of the networks in their order. */
+  const ranksOf = (chosen: ChosenNetworks): ReadonlyMap<number, number> => {
+    if (ranked?.chosen !== chosen) ranked = { chosen, ranks: new Map(chosen.all.map(({ id }, place) => [id, place])) };
+    return ranked.ranks;
   };
   return {
     current,
     homeOf: (node, server) => {
-      const attached = preferred(node).flatMap(({ id }) => server.privateNets.filter(({ network }) => network === id));
+      const chosen = current();
+      const ranks = ranksOf(chosen);
+      const first = isControlPlane(node) ? chosen.controlPlane?.id : undefined;
+      const rank = ({ network }: PrivateNet): number => (network === first ? -1 : (ranks.get(network) as number));
+      const attached = server.privateNets.filter(({ network }) => ranks.has(network));
+      if (attached.length <= 1) return attached[0];
+      attached.sort((a, b) => rank(a) - rank(b));
       const announced = new Set(announcedAddresses(node).map(canonicalIP));
       return attached.find(({ ip }) => announced.has(canonicalIP(ip))) ?? attached[0];
     },
-    expectedOf: node => preferred(node)[0] ?? current().primary,
+    expectedOf: node => {
+      const { controlPlane, primary } = current();
+      return (isControlPlane(node) ? controlPlane : undefined) ?? primary;
+    },
   };
 }

@@ -38,9 +38,16 @@ export function serversInNetworks(servers: Servers, networks: Networks): Servers
     const ids = all.flatMap(({ privateNets }) => privateNets.map(({ network }) => network));
     return [...new Set(ids)].filter(id => !known.has(id) && !asked.has(id));
   };
+  /** The newest pair that was compared and fits: each run asks again. */
+  let covered: { readonly list: ServerList; readonly networks: NetworkList | undefined } | undefined;
   const cover = async (list: ServerList, o: CallOptions): Promise<ServerList> => {
+    const known = networks.latest();
+    if (covered?.list === list && covered.networks === known) return list;
     const unknown = unknownIn(list);
-    if (unknown.length === 0) return list;
+    if (unknown.length === 0) {
+      covered = { list, networks: known };
+      return list;
+    }
     await networks.notBefore(list.requestedAt, o);
     for (const id of unknown) asked.add(id);
     return list;

@@ -335,3 +335,26 @@ it('attaches load balancers to the network that is named, makes targets of the n
   await v.advance(30 * MINUTE);
   assert.deepEqual([seen('named'), detachments() - before], [`${first}: w4,w5`, 1]);
 });
+
+it('runs once or twice for each node at the start, however many networks there are', async t => {
+  const v = virtualApp(t);
+  const control = addNetwork(v, 'control', 1);
+  const members = Array.from({ length: 60 }, (_, i) => {
+    const k = Math.floor(i / 6);
+    if (i % 6 === 0 && k > 0) addNetwork(v, `workers-${k}`, 1 + k);
+    const network =
+      k === 0 ? control : (v.hetzner.networks.list().find(one => one.name === `workers-${k}`)?.id as number);
+    return member(i + 1, network, 1 + k);
+  });
+  for (const one of members) {
+    addMember(v, one);
+    await joinMember(v, one);
+  }
+  const before = v.start({ env });
+  await v.until('all are routed', () => members.every(one => isDone(v, one)), 5 * MINUTE);
+  await before.stop();
+  const { runs } = v.start({ env });
+  await v.advance(MINUTE);
+  const routes = runs.filter(({ key }) => key.endsWith('/24')).length;
+  assert.ok(routes >= 60 && routes <= 120, `${routes} runs for 60 nodes in 10 networks`);
+});

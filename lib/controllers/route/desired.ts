@@ -42,12 +42,20 @@ export interface DesiredRoutes {
  * The IPv4 pod CIDRs of a node in canonical spelling; IPv6 can't be routed by a private network and is left out. So is
  * the whole address space: no node's pods have it, and its route is the way of the user's network to the outside.
  */
-export const routableCIDRs = (node: KubeNode): string[] => {
+export const routableCIDRs = (node: KubeNode): readonly string[] => {
+  const known = routable.get(node);
+  if (known !== undefined) return known;
   const cidrs = node.podCIDRs.map(canonicalIPv4CIDR).filter(cidr => cidr !== undefined);
-  return [...new Set(cidrs)].filter(cidr => !cidr.endsWith('/0'));
+  const result = [...new Set(cidrs)].filter(cidr => !cidr.endsWith('/0'));
+  routable.set(node, result);
+  return result;
 };
 
-function serverOf(node: KubeNode, servers: ServerLookup): Server | { readonly problem: HoldProblem } {
+/** All nodes are asked for their CIDRs again and again, and none ever changes. */
+const routable = new WeakMap<KubeNode, readonly string[]>();
+
+/** The Cloud server of a node, or why none is known. */
+export function serverOf(node: KubeNode, servers: ServerLookup): Server | { readonly problem: HoldProblem } {
   if (node.providerID === '') return { problem: 'uninitialised' };
   const id = parseProviderID(node.providerID);
   if (id.kind !== 'cloud') return { problem: 'notOurs' };
@@ -174,7 +182,8 @@ function routedWithin(destination: string, claims: ReadonlyMap<string, Claim>): 
   return undefined;
 }
 
-function claimedBy(node: KubeNode, servers: ServerLookup, networkID: number, { isOurs, networks }: Claims) {
+/** What a node claims in the network; `elsewhere` where another network of the cluster routes it. */
+export function claimedBy(node: KubeNode, servers: ServerLookup, networkID: number, { isOurs, networks }: Claims) {
   if (!isOurs(node)) return { problem: 'notSelected' } as const;
   return networks === undefined
     ? gatewayOf(node, servers, networkID)

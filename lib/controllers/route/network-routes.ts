@@ -22,6 +22,7 @@ import { parseIPv4CIDR } from '../ip.ts';
 import type { NodeNetworks } from '../networks.ts';
 import { createPipeline } from '../pipeline.ts';
 import type { Project } from '../project.ts';
+import type { NodeIndex } from './node-index.ts';
 import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -33,6 +34,8 @@ export interface NetworkRoutesDeps {
   /** Those this instance looks after. */
   readonly nodes: Store<KubeNode>;
   readonly allNodes: Store<KubeNode>;
+  /** Of all nodes. */
+  readonly index: NodeIndex;
   /** Where the cluster has several networks. */
   readonly networks?: (NodeNetworks & { readonly chosen$: Observable<unknown> }) | undefined;
   readonly servers: Servers;

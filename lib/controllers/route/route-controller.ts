@@ -14,7 +14,8 @@ import type { Block } from '../ip.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Project } from '../project.ts';
 import { applyRoute } from './apply.ts';
-import { createClaimants, nodesWithin } from './claimants.ts';
+import { nodesWithin } from './claimants.ts';
+import { createConcern } from './concern.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
 import {
   contradicts,
@@ -25,6 +26,7 @@ import {
   type ServerLookup,
 } from './desired.ts';
 import { logChange } from './log-change.ts';
+import { createNodeIndex, type NodeIndex } from './node-index.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
 import { explainRefusal, mayBeOverlap } from './refusal.ts';
 import { limitRetry, type RouteReport } from './report.ts';
@@ -37,6 +39,8 @@ export interface RouteControllerDeps {
   readonly nodes: Store<KubeNode>;
   /** When not given: all nodes and routes are ours. */
   readonly share?: RouteShare;
+  /** Of all nodes. */
+  readonly index?: NodeIndex | undefined;
   readonly servers: Servers;
   /** Routes that no node claims are left where the network may be another cluster's. */
   readonly project: Pick<Project, 'doubt'>;
@@ -89,24 +93,30 @@ const doubtRetry = 300_000;
 export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const { nodes, servers, networkID, clusterCIDRs, table, clock, report, hooks, backoff } = deps;
   const share = deps.share ?? wholeShare(nodes);
-  const claimantsOf = createClaimants(share.all);
+  const { claimantsOf, residents } = deps.index ?? createNodeIndex(share.all);
   const more$ = new Subject<Trigger>();
   /** Destinations the network had no room for, or that another route is in the way of; a deleted route makes room. */
   const crowdedOut = new Set<string>();
   const ownWrites = createOwnWrites<KubeNode>();
+  const concern = createConcern(deps, share);
+  let passed = false;
 
   /** Looks at each destination that is ours or should be. */
   async function reconcilePass({ signal }: Reconcile): Promise<Outcome> {
     if (clock.monotonic() - table.readAt() > freshEnough) table.invalidate();
     // Nobody else may have listed the servers for long; what has moved is a trigger of its own.
-    const [gateways] = await Promise.all([
+    // At the start nodes may wait for their routes.
+    const priority = passed ? 'refresh' : 'route';
+    const [gateways, list] = await Promise.all([
       table.load(signal),
-      servers.notBefore(clock.monotonic() - freshEnough, { priority: 'refresh', signal }),
+      servers.notBefore(clock.monotonic() - freshEnough, { priority, signal }),
     ]);
+    passed = true;
     const owned = [...gateways.keys()].filter(destination => isOwned(destination, clusterCIDRs));
+    const ours = residents(networkID, list).filter(share.isOurs);
     // Ways to whole networks come before single nodes.
     const aggregates = share.aggregates?.() ?? new Map();
-    for (const key of new Set([...aggregates.keys(), ...owned, ...nodes.list().flatMap(routableCIDRs)])) {
+    for (const key of new Set([...aggregates.keys(), ...owned, ...ours.flatMap(routableCIDRs)])) {
       more$.next({ key, reason: 'pass over all routes', priority: aggregates.has(key) ? 0 : -1 });
     }
     return done;
@@ -114,6 +124,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
 
   async function reconcileDestination(run: Reconcile): Promise<Outcome> {
     crowdedOut.delete(run.key);
+    concern.begin(run.key);
     const gateways = await table.load(run.signal);
     const { desired, contested } = await observe(run, gateways);
     const outcome = await (desired?.kind === 'hold' ? holdBack(desired, run) : converge(desired, gateways, run));
@@ -121,6 +132,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
       report.contested(claim);
       await writeCondition(claim.node, run, 'unavailable');
     }
+    if (outcome.kind === 'done' && desired === undefined) concern.end(run.key);
     return outcome;
   }
 
@@ -266,6 +278,8 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     networkID,
     clusterCIDRs,
     gateways: table.current,
+    residents: list => residents(networkID, list),
+    isElsewhere: share.networks && concern.isElsewhere,
   });
   return controller({
     name: 'route',

@@ -23,6 +23,10 @@ export interface TriggerSources {
   readonly clusterCIDRs: readonly Block[];
   /** Present routes: destination to gateway. */
   readonly gateways: () => ReadonlyMap<string, string> | undefined;
+  /** The nodes that may have routes in this network; all when not given. */
+  readonly residents?: (servers: ServerList) => readonly KubeNode[];
+  /** Where the cluster has several networks: whether what becomes of a node's destination is no concern of this one. */
+  readonly isElsewhere?: ((node: KubeNode, destination: string) => boolean) | undefined;
 }
 
 /**
@@ -32,12 +36,13 @@ export interface TriggerSources {
 export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
   const { nodes, servers$, safety$, networkID, clusterCIDRs, gateways } = sources;
   const share = sources.share ?? wholeShare(nodes);
-  const nodes$ = defer(() => nodes.watch()).pipe(concatMap(change => from(triggersOf(change))));
+  const nodes$ = defer(() => nodes.watch()).pipe(concatMap(change => from(triggersOf(change, sources.isElsewhere))));
   /** The changes a list asks for. A trigger is only what the list before did not ask for: what was refused backs off. */
   const changesBy = (servers: ServerList): Map<string, string> => {
     const present = gateways();
     if (present === undefined) return new Map();
-    const { byDestination } = desiredRoutes(share.all.list(), servers, networkID, present, share);
+    const nodes = sources.residents?.(servers) ?? share.all.list();
+    const { byDestination } = desiredRoutes(nodes, servers, networkID, present, share);
     const changes = planRoutes(byDestination, present, clusterCIDRs);
     return new Map(changes.map(change => [change.destination, `${change.kind} ${change.gateway}`]));
   };
@@ -65,12 +70,22 @@ export const wayTriggers = (
     map(key => ({ key, reason: 'networks of the cluster changed' })),
   );
 
-/** The destinations a change of a node concerns. */
-function triggersOf({ type, object, previous, initial }: StoreChange<KubeNode>): Trigger[] {
+/**
+ * The destinations a change of a node concerns. Of several networks, each begins with a pass that picks its own nodes: they
+ * would otherwise look at all of them.
+ */
+function triggersOf(
+  { type, object, previous, initial }: StoreChange<KubeNode>,
+  isElsewhere: TriggerSources['isElsewhere'],
+): Trigger[] {
+  if (initial && isElsewhere !== undefined) return [];
   if (type === 'updated' && previous !== undefined && !concernsRoutes(previous, object)) return [];
   const reason = initial ? 'node present at start' : `node ${type}`;
   const destinations = new Set([...routableCIDRs(object), ...(previous === undefined ? [] : routableCIDRs(previous))]);
-  return [...destinations].map(key => ({ key, reason, priority: initial ? -1 : 0 }));
+  const concerned = [...destinations].filter(
+    key => !(isElsewhere?.(object, key) && isElsewhere(previous ?? object, key)),
+  );
+  return concerned.map(key => ({ key, reason, priority: initial ? -1 : 0 }));
 }
 
 const concernsRoutes = (before: KubeNode, after: KubeNode): boolean =>

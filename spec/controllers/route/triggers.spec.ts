@@ -9,7 +9,12 @@ import type { Server } from '../../../lib/hetzner/types.ts';
 import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { networkID, nodeStore, routedNode, server } from '../support.ts';
 
-const listen = (t: TestContext, present: readonly KubeNode[] = [], routes: Readonly<Record<string, string>> = {}) => {
+const listen = (
+  t: TestContext,
+  present: readonly KubeNode[] = [],
+  routes: Readonly<Record<string, string>> = {},
+  isElsewhere?: (node: KubeNode, destination: string) => boolean,
+) => {
   const nodes = nodeStore();
   for (const object of present) nodes.put(object);
   const servers$ = new Subject<ServerList>();
@@ -23,6 +28,7 @@ const listen = (t: TestContext, present: readonly KubeNode[] = [], routes: Reado
     networkID,
     clusterCIDRs: [parseIPv4CIDR('10.244.0.0/16')].filter(block => block !== undefined),
     gateways: () => gateways,
+    isElsewhere,
   }).subscribe(({ key, reason, priority = 0 }) => {
     seen.push(`${key}: ${reason} ${priority}`);
   });
@@ -114,6 +120,18 @@ describe('triggers of routes', () => {
     const { list, seen } = listen(t, [routedNode(1)], { '10.244.1.0/24': '10.0.1.1' });
     seen();
     list();
+    assert.deepEqual(seen(), []);
+  });
+
+  it('come from no node of another network, neither at the start nor later, but from one that leaves this one', t => {
+    const { nodes, seen } = listen(t, [routedNode(1)], {}, node => node.providerID === 'hcloud://2');
+    assert.deepEqual(seen(), [], 'a pass picks them');
+    nodes.put(routedNode(2));
+    nodes.drop('w2');
+    assert.deepEqual(seen(), []);
+    nodes.put(routedNode(1, { providerID: 'hcloud://2' }));
+    assert.deepEqual(seen(), ['10.244.1.0/24: node updated 0']);
+    nodes.drop('w1');
     assert.deepEqual(seen(), []);
   });
 
