@@ -143,6 +143,14 @@ function findWarnings({ values, set }: Readings): Warning[] {
         msg: 'Found private targets without a network',
         fields: { setting: setting('usePrivateIP'), hint: 'set HCLOUD_NETWORK, or load balancers get no targets' },
       },
+    values.networkGateways !== undefined &&
+      (!wantsRoutes(values) || values.clusterCIDRs === undefined) && {
+        msg: 'Ignored the gateways between networks',
+        fields: {
+          setting: setting('networkGateways'),
+          hint: 'routes are off: see HCLOUD_NETWORK_ROUTES_ENABLED and --cluster-cidr',
+        },
+      },
     values.nodeIPAM &&
       !values.controllers.ipam && {
         msg: 'Left the IPAM controller idle',

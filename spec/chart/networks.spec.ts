@@ -12,7 +12,9 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/networks.md'), '
 
 /** The variables that say something about networks or selectors. */
 const networkVariables = async (values: object): Promise<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(envOf(await render(values))).filter(([name]) => /NETWORK|SELECTOR/.test(name)));
+  Object.fromEntries(
+    Object.entries(envOf(await render(values))).filter(([name]) => /NETWORK|SELECTOR|_NODE_/.test(name)),
+  );
 
 describe('the values about networks', { skip }, () => {
   it('of the example in the documentation become the settings of the demo', async () => {
@@ -26,6 +28,19 @@ describe('the values about networks', { skip }, () => {
     assert.equal(settings.controllers.route, true);
   });
 
+  it('of the example for pod CIDRs do, too, with their allocation', async () => {
+    const pods = readFileSync(join(import.meta.dirname, '../../docs/node-ipam.md'), 'utf8');
+    const values = load(/```yaml\n([\s\S]*?)```/.exec(pods)?.[1] ?? '') as object;
+    const variables = await networkVariables(values);
+    const { HCLOUD_NETWORK_GATEWAYS: _, ...others } = environment;
+    assert.deepEqual(variables, { ...others, HCLOUD_NODE_IPAM: 'true' });
+    const { settings } = accepted({
+      env: variables as Record<string, string>,
+      argv: container(await render(values)).args,
+    });
+    assert.equal(settings.controllers.ipam, true);
+  });
+
   it('have one for each setting', async () => {
     const networking = {
       enabled: true,
@@ -34,6 +49,7 @@ describe('the values about networks', { skip }, () => {
       workerNetworks: { regex: 'w-[0-9]+' },
       podCIDRs: { 4711: '10.240.0.0/16', b: '10.241.0.0/16' },
       gateways: { 4711: { b: '10.0.0.10', '*': '10.0.0.11' }, b: { 4711: 'none' } },
+      nodeIPAM: { enabled: 'true', maskSize: 25 },
       loadBalancerNetwork: 'b',
       routesEnabled: false,
       attachedCheck: false,
@@ -44,6 +60,8 @@ describe('the values about networks', { skip }, () => {
       HCLOUD_WORKER_NETWORK_REGEX: 'w-[0-9]+',
       HCLOUD_NETWORK_POD_CIDRS: '4711=10.240.0.0/16,b=10.241.0.0/16',
       HCLOUD_NETWORK_GATEWAYS: '4711/*=10.0.0.11,4711/b=10.0.0.10,b/4711=none',
+      HCLOUD_NODE_IPAM: 'true',
+      HCLOUD_NODE_CIDR_MASK_SIZE: '25',
       HCLOUD_LOAD_BALANCER_NETWORK: 'b',
       HCLOUD_NETWORK_ROUTES_ENABLED: 'false',
       HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: 'true',

@@ -251,6 +251,15 @@ describe('BUG-034: a network without routes', () => {
     assert.deepEqual(report.warnings, []);
   });
 
+  it('BUG-010: warns of gateways between networks where no routes are written', () => {
+    const gateways = { HCLOUD_NETWORK_GATEWAYS: 'k8s/*=10.0.0.10', HCLOUD_NETWORK_POD_CIDRS: 'k8s=10.244.0.0/16' };
+    const input = { env: { ...network, ...gateways, HCLOUD_NETWORK_ROUTES_ENABLED: 'false' } };
+    assert.deepEqual(warningsOf(input), [
+      'Ignored the gateways between networks: HCLOUD_NETWORK_GATEWAYS: routes are off: see HCLOUD_NETWORK_ROUTES_ENABLED and --cluster-cidr',
+    ]);
+    assert.deepEqual(warningsOf({ env: { ...network, ...gateways }, argv: ['--cluster-cidr=10.244.0.0/16'] }), []);
+  });
+
   it('starts with the route controller idle and a warning naming both settings when nothing says that routes are wanted', () => {
     assert.equal(accepted({ env: network }).settings.controllers.route, false);
     assert.deepEqual(warningsOf({ env: network }), [

@@ -227,6 +227,10 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: '`HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP` is on and there is no network to have private addresses in.',
     toDo: 'Set `HCLOUD_NETWORK`.',
   },
+  'Ignored the gateways between networks': {
+    meaning: '`HCLOUD_NETWORK_GATEWAYS` is set, but no routes are written.',
+    toDo: 'Switch routes on, with a `--cluster-cidr`, or take the setting out.',
+  },
   'Left the IPAM controller idle': {
     meaning:
       '`HCLOUD_NODE_IPAM` is on, but `--controllers` names no `node-ipam-controller`: nobody allocates pod CIDRs.',
@@ -252,6 +256,10 @@ const symptoms: readonly (readonly [symptom: string, look: string])[] = [
   [
     'Pods on a node are not reached, `NetworkUnavailable` is True',
     '"Failed to reconcile, will try again" of the controller `route`; "Left the route controller idle"; the event `RouteLimitReached`',
+  ],
+  [
+    'Pods of other networks are not reached ([several networks](networks.md))',
+    '"Left out a way between networks"; the event `PodCIDRMisplaced` on nodes; host routes of the nodes and forwarding of the gateway machines are not seen by the controller',
   ],
   [
     'A node has no `spec.podCIDR`',

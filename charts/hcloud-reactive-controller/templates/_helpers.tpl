@@ -144,6 +144,7 @@ which leaves it out. Where it has both, valueFrom is the default that is left fr
 {{/* Variables about several networks, name to text, as YAML; of the values below "networking", those that are set. */}}
 {{- define "hcloud-reactive-controller.networks" -}}
 {{- $workers := default dict .workerNetworks -}}
+{{- $ipam := default dict .nodeIPAM -}}
 {{- $ranges := list -}}
 {{- range $network, $cidr := .podCIDRs }}{{ $ranges = append $ranges (printf "%s=%s" $network $cidr) }}{{ end -}}
 {{- $gateways := list -}}
@@ -156,6 +157,8 @@ which leaves it out. Where it has both, valueFrom is the default that is left fr
   "HCLOUD_WORKER_NETWORK_PREFIX" (default "" $workers.prefix)
   "HCLOUD_NETWORK_POD_CIDRS" (join "," $ranges)
   "HCLOUD_NETWORK_GATEWAYS" (join "," $gateways)
+  "HCLOUD_NODE_IPAM" (ternary "true" "" (eq "true" (include "hcloud-reactive-controller.isTrue" $ipam.enabled)))
+  "HCLOUD_NODE_CIDR_MASK_SIZE" (include "hcloud-reactive-controller.text" (default "" $ipam.maskSize))
   "HCLOUD_LOAD_BALANCER_NETWORK" (include "hcloud-reactive-controller.text" (default "" .loadBalancerNetwork))
   "HCLOUD_NETWORK_ROUTES_ENABLED" (ternary "" "false" (eq "true" (include "hcloud-reactive-controller.isTrue" .routesEnabled)))
   "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK" (ternary "" "true" (eq "true" (include "hcloud-reactive-controller.isTrue" .attachedCheck))) -}}

@@ -67,7 +67,7 @@ export const wayTriggers = (
     startWith(new Set<string>()),
     pairwise(),
     concatMap(([before, now]) => [...before, ...now].filter(key => before.has(key) !== now.has(key))),
-    map(key => ({ key, reason: 'networks of the cluster changed' })),
+    map(key => ({ key, reason: 'way to another network came or went' })),
   );
 
 /**
