@@ -76,6 +76,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     settings: nodeSettings(settings, networkID, networks),
     maxAge,
     refreshEvery: settings.nodes.statusUpdateFrequency,
+    concurrency: settings.nodes.concurrentSyncs,
     hooks: { ...deps.hooks, onInitialised: node => observeDelay(node, deps) },
     backoff: quickBackoff,
   });
@@ -126,6 +127,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     }),
     maxAge,
     drift$: safety$,
+    concurrency: settings.services.concurrentSyncs,
     backoff,
   });
   const ipam$ = ipamController({

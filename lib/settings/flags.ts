@@ -52,9 +52,9 @@ export const flags = {
   concurrentNodeSyncs: flag(
     'concurrent-node-syncs',
     integer(1, 1000),
-    '1',
+    '10',
     'node',
-    'Nodes that are worked on at once.',
+    'Nodes that are worked on at once (by the peer: 1).',
   ),
   nodeMonitorPeriod: flag(
     'node-monitor-period',
@@ -66,9 +66,9 @@ export const flags = {
   concurrentServiceSyncs: flag(
     'concurrent-service-syncs',
     integer(1, 1000),
-    '1',
+    '20',
     'load balancer',
-    'Services that are worked on at once.',
+    'Services that are worked on at once (by the peer: 1).',
   ),
   configureCloudRoutes: flag(
     'configure-cloud-routes',

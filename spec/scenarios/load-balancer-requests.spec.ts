@@ -30,7 +30,7 @@ const eleven = async (t: TestContext) => {
   return { v, b, controller };
 };
 
-const createAll = async ({ v, b }: Awaited<ReturnType<typeof eleven>>) => {
+const createAll = async ({ v, b }: Pick<Awaited<ReturnType<typeof eleven>>, 'v' | 'b'>) => {
   for (const name of names) await b.create(name, { 'use-private-ip': 'true' }, { ports: ports(80, 443) });
   const isDone = () =>
     names.every(name => (b.service(name)?.status.loadBalancer as { ingress?: [] })?.ingress !== undefined);
@@ -51,6 +51,23 @@ it('creates ten load balancers with one request each', async t => {
     assert.deepEqual([services.length, targets.length, privateNets.length], [2, 11, 1]);
   }
 });
+
+for (const [args, least] of [
+  [[], 5_000],
+  [['--concurrent-service-syncs=5'], 10_000],
+] as const) {
+  it(`works on all ten Services at once unless --concurrent-service-syncs says less: ${args.join() || 'by default'}`, async t => {
+    const v = virtualApp(t);
+    const b = balanced(v);
+    await b.grow(1, 1);
+    v.start({ args });
+    await v.untilRouted(1);
+    await v.advance(quiet);
+    v.hetzner.faults.add({ kind: 'slow', ms: 5_000, method: 'POST', path: '/load_balancers' });
+    const took = await createAll({ v, b });
+    assert.ok(took >= least && took < least + 5_000, `${took} ms`);
+  });
+}
 
 it('adds a node as a target of all, and takes it out again', async t => {
   const s = await eleven(t);

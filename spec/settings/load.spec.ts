@@ -34,7 +34,7 @@ describe('the settings', () => {
     assert.deepEqual(settings.nodes, {
       statusUpdateFrequency: 300_000,
       monitorPeriod: 5_000,
-      concurrentSyncs: 1,
+      concurrentSyncs: 10,
       selector: undefined,
     });
     assert.deepEqual(settings.routes, { clusterCIDRs: [], minResyncPeriod: 43_200_000 });

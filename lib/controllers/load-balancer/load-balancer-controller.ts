@@ -68,6 +68,8 @@ export interface LoadBalancerControllerDeps {
   /** See `createObserver`. */
   readonly maxAge: number;
   readonly drift$: Observable<unknown>;
+  /** Most Services that are worked on at a time. */
+  readonly concurrency: number;
   readonly events: Pick<EventRecorder, 'event'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -287,7 +289,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       loadBalancerTriggers({ services, nodes, lists$: instances.changes$, drift$, rules }),
     ),
     reconcile,
-    concurrency: 20,
+    concurrency: deps.concurrency,
     backoff: deps.backoff,
     logger: deps.logger,
     hooks: deps.hooks,

@@ -48,6 +48,8 @@ export interface NodeControllerDeps {
   readonly maxAge: number;
   /** ms between two lists made to refresh the addresses of all nodes. */
   readonly refreshEvery: number;
+  /** Most nodes that are worked on at a time. */
+  readonly concurrency: number;
   readonly events: Pick<EventRecorder, 'event'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -234,7 +236,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       replaced$,
     ),
     reconcile,
-    concurrency: 10,
+    concurrency: deps.concurrency,
     backoff: deps.backoff,
     logger,
     hooks: deps.hooks,

@@ -41,6 +41,7 @@ const lead = async (t: TestContext, world: World = {}) => {
     client: api.client,
     settings: { family: 'ipv4', zoneLabelEnabled: true, forwardInternalIPs: false, networkID },
     maxAge: 10_000,
+    concurrency: 10,
     refreshEvery: world.refreshEvery ?? 300_000,
     events,
     clock: virtualClock,
