@@ -56,8 +56,8 @@ spec-chart: $(BUNDLE) ## the chart: rendered by Helm, applied to the real API se
 	@for asset in helm assets; do $(NODE) spec/support/$$asset.ts >&2; case $$? in 0|3) ;; *) exit 1 ;; esac; done
 	@$(NODE) --test --test-concurrency=1 'spec/chart/**/*.spec.ts'
 
-robustness: $(MODULES) ## all of the fault matrix: each fault in each call, half an hour or less
-	@$(NODE) spec/robustness/robustness.ts
+robustness: $(MODULES) ## each fault in each call, a month of churn, a week of short quota: most of an hour (ARGS="--only soak")
+	@$(NODE) spec/robustness/robustness.ts $(ARGS)
 
 bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
 	@$(NODE) spec/support/assets.ts

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { keep } from '../robustness/last-run.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { failovers } from './failovers.ts';
 import { figures, peerSource, type Result } from './figures.ts';
@@ -39,18 +40,25 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Result[]>>> = {
   soak,
 };
 
-const usage = `usage: make bench ARGS="[--only ${Object.keys(groups).join(',')}] [--quick]"`;
+const usage = `usage: make bench ARGS="[--only ${Object.keys(groups).join(',')}] [--quick] [--keep]"`;
 
 const write = (text: string): void => void process.stdout.write(`${text}\n`);
 const say = (line: string): void => void process.stderr.write(`# ${line}\n`);
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+    },
+  });
   const names = values.only?.split(',') ?? Object.keys(groups);
   if (names.some(name => groups[name] === undefined)) {
     say(usage);
     return 1;
   }
+  const from = performance.now();
   const cluster = await startRealCluster();
   const compileCache = mkdtempSync(join(tmpdir(), 'compile-cache-'));
   const bench: Bench = { cluster, quick: values.quick, compileCache };
@@ -70,6 +78,8 @@ async function main(): Promise<number> {
     rmSync(compileCache, { recursive: true, force: true });
   }
   write(`Machine: ${machine()}\nPeer: ${peerSource}\n\n${renderTable(results)}`);
+  // For docs/robustness.md.
+  if (values.keep) keep('bench', results, from);
   const missed = results.filter(result => !isMet(result, figures[result.row])).length;
   write(`\n${results.length - missed} met, ${missed} missed${values.quick ? ' (quick: rough figures)' : ''}`);
   return 0;

@@ -58,9 +58,12 @@ export const failovers = (bench: Bench): Promise<Result[]> =>
       for (const _ of range(1, 3)) {
         last = (last % 200) + 1;
         live.push(last);
-        if (hetzner.servers.byName(`w${last}`) === undefined) project.addServer(last);
+        project.addServer(last);
         await project.join(last);
-        if (live.length > size) await deleteNode(cluster, `w${live.shift()}`);
+        if (live.length <= size) continue;
+        const name = `w${live.shift()}`;
+        await deleteNode(cluster, name);
+        hetzner.servers.remove(hetzner.servers.byName(name)?.id as number);
       }
     };
 

@@ -52,10 +52,12 @@ const churn = async (project: Project, until: number): Promise<void> => {
   const names = range(1, services).map(i => `web-${i}`);
   let [next, made] = [nodes, services];
   for (let round = 1; Date.now() < until; round += 1) {
-    await deleteNode(cluster, `w${live.shift()}`);
+    const name = `w${live.shift()}`;
+    await deleteNode(cluster, name);
+    hetzner.servers.remove(hetzner.servers.byName(name)?.id as number);
     next = (next % 200) + 1;
     live.push(next);
-    if (hetzner.servers.byName(`w${next}`) === undefined) project.addServer(next);
+    project.addServer(next);
     await project.join(next);
     for (const i of live.slice(0, 5)) await heartbeat(cluster, `w${i}`);
     if (round % 5 === 0) {

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
 import type { FaultCase } from './faults.ts';
+import { limits } from './limits.ts';
 import type { Operation } from './operations.ts';
 import { openStory, type Story } from './story.ts';
 
@@ -7,20 +8,6 @@ import { openStory, type Story } from './story.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-
-/** What holds in each cell. The docs show these. */
-export const limits = {
-  /** ms after the end of the fault within which all is right: the longest wait between two tries, and some work. */
-  recovery: 12 * MINUTE,
-  /** The same where Hetzner refuses for good what may be asked for only rarely: addresses that cost a gap, certificates. */
-  slowRecovery: 75 * MINUTE,
-  /** Calls of the operation in any minute while the fault lasts: targets of five load balancers, each tried three times. */
-  perMinute: 80,
-  /** Changes at Hetzner that were accepted, in all. Without a fault it is 57. */
-  writes: 120,
-  /** Ends with a message, of two replicas at the pace of pods that fail again and again. */
-  ends: 20,
-} as const;
 
 export interface CellResult {
   readonly operation: string;

@@ -28,7 +28,17 @@ export interface QuotaWeek {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** Others leave nothing, not even what is refilled, for at most this long. */
-export const longestDrain = 10 * MINUTE;
+const longestDrain = 10 * MINUTE;
+
+/** What is not as it must be. */
+export const shortcomings = (week: QuotaWeek): string[] => [
+  ...week.wrong,
+  ...(week.bursts < 4 * week.days ? [`${week.bursts} bursts`] : []),
+  ...(week.longest <= MINUTE ? ['the quota was never empty'] : []),
+  ...(week.longest > longestDrain + MINUTE ? [`a node waited ${week.longest} ms`] : []),
+  ...(week.afterReturn > MINUTE ? [`a node waited ${week.afterReturn} ms after the quota had come back`] : []),
+  ...(week.refused > 8 * week.bursts ? [`${week.refused} requests were refused`] : []),
+];
 
 /** Park and Miller. */
 const numbers = (seed: number) => {

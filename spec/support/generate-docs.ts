@@ -7,6 +7,7 @@ import { renderChartReadme, renderValuesSchema } from './chart-docs.ts';
 import { annotationReference } from './docs-annotations.ts';
 import { logExamples, logLinesReference } from './docs-logs.ts';
 import { logKeysReference, metricsReference } from './docs-observability.ts';
+import { renderRobustness } from './docs-robustness.ts';
 import { renderTroubleshooting } from './docs-troubleshooting.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -68,6 +69,7 @@ export const documents: ReadonlyArray<{ readonly path: string; readonly render: 
   { path: 'docs/logs.md', render: renderLogs },
   { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
   { path: 'docs/metrics.md', render: renderMetrics },
+  { path: 'docs/robustness.md', render: renderRobustness },
   { path: 'charts/hcloud-reactive-controller/README.md', render: renderChartReadme },
   { path: 'charts/hcloud-reactive-controller/values.schema.json', render: renderValuesSchema },
 ];
