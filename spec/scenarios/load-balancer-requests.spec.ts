@@ -52,11 +52,11 @@ it('creates ten load balancers with one request each', async t => {
   }
 });
 
-for (const [args, least] of [
-  [[], 5_000],
-  [['--concurrent-service-syncs=5'], 10_000],
+for (const [args, least, most] of [
+  [[], 5_000, 15_000],
+  [['--concurrent-service-syncs=2'], 25_000, 30_000],
 ] as const) {
-  it(`works on all ten Services at once unless --concurrent-service-syncs says less: ${args.join() || 'by default'}`, async t => {
+  it(`works on many Services at once unless --concurrent-service-syncs says less: ${args.join() || 'by default'}`, async t => {
     const v = virtualApp(t);
     const b = balanced(v);
     await b.grow(1, 1);
@@ -65,7 +65,7 @@ for (const [args, least] of [
     await v.advance(quiet);
     v.hetzner.faults.add({ kind: 'slow', ms: 5_000, method: 'POST', path: '/load_balancers' });
     const took = await createAll({ v, b });
-    assert.ok(took >= least && took < least + 5_000, `${took} ms`);
+    assert.ok(took >= least && took < most, `${took} ms`);
   });
 }
 
