@@ -5,6 +5,7 @@ import { createFakeHetzner } from '../../lib/simulator/hetzner/fake.ts';
 import type { Fault } from '../../lib/simulator/hetzner/faults.ts';
 import type { KubeObject } from '../support/kube-client.ts';
 import { createNode, nodePath, setReady, UNINITIALIZED } from '../support/nodes.ts';
+import { numbers } from '../support/random.ts';
 import { type VirtualController, virtualApp } from '../support/virtual-app.ts';
 
 /**
@@ -19,22 +20,6 @@ const MINUTE = 60 * SECOND;
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown';
 const names = Array.from({ length: 10 }, (_, i) => `w${i + 1}`);
 const robotNames = ['bm1', 'bm2', 'bm3'];
-
-/** Mulberry32. */
-const numbers = (from: number) => {
-  let state = from;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  return {
-    upTo: (most: number) => Math.floor(next() * most),
-    one: <T>(of: readonly T[]): T | undefined => of[Math.floor(next() * of.length)],
-    chance: (share: number) => next() < share,
-  };
-};
 
 const providerIDOf = (node: KubeObject): string => String(node.spec.providerID ?? '');
 const taintsOf = (node: KubeObject): string[] => ((node.spec.taints ?? []) as { key: string }[]).map(({ key }) => key);

@@ -16,6 +16,7 @@ import { exchangerOf } from './hetzner-exchanger.ts';
 import { inProcessClient, type KubeAccess, type KubeObject } from './kube-client.ts';
 import { type LogRecord, parseLogLines } from './log-lines.ts';
 import { createNode, heartbeat, type NodeOptions, nodePath } from './nodes.ts';
+import { numbers } from './random.ts';
 import { addServer, clusterCIDR, isInitialised, networkUnavailable, routesOf, type ServerOptions } from './scenario.ts';
 import { useVirtualTime, type VirtualTime, type VirtualTimeContext } from './virtual-time.ts';
 
@@ -85,17 +86,6 @@ export interface VirtualApp
 
 const ADMIN = 'admin-token';
 
-/** The same numbers in each run (mulberry32), so that jitter does not decide about a spec. */
-const seededRandom = (): (() => number) => {
-  let state = 1;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
-
 /**
  * Virtual time for the rest of the spec, with both fakes in it: Hetzner answers in 20 ms and its actions take 400 ms,
  * the Kubernetes API answers in 2 ms, `Math.random` is the same in each run. When the spec ends the controllers are stopped and what they wrote is checked: known
@@ -110,7 +100,8 @@ export function virtualApp(t: VirtualTimeContext, options: FakeHetznerOptions = 
   });
   // Not as a mock, which keeps each call with its stack.
   const { random } = Math;
-  Math.random = seededRandom();
+  // The same in each run, so that jitter does not decide about a spec.
+  Math.random = numbers(1).next;
   t.after(() => {
     Math.random = random;
   });
