@@ -12,7 +12,7 @@ import { type VirtualController, virtualApp } from '../support/virtual-app.ts';
  * with writes under way, restarted, cut off and refused, at random: SEED and STEPS in the environment choose another life.
  * No pod CIDR is ever given twice, none from outside of its range, and in the end every one can be given.
  */
-const seeds = process.env.SEED === undefined ? [1, 2, 3] : [Number(process.env.SEED)];
+const seeds = process.env.SEED === undefined ? [1, 2] : [Number(process.env.SEED)];
 const steps = Number(process.env.STEPS ?? 600);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
