@@ -510,6 +510,36 @@ const fields: Behaviour[] = [
     },
   },
   {
+    name: 'a write that requires the version of a Node is refused once an annotation has moved that on',
+    run: async cluster => {
+      const { path, node } = await newNode(cluster);
+      const { uid, resourceVersion } = node.metadata;
+      const fence = (of: string) => ({ metadata: { uid: of, annotations: { fence: resourceVersion } } });
+      const moved = await cluster.client.must('PATCH', path, fence(uid), MERGE_PATCH);
+      assert.notEqual(moved.metadata.resourceVersion, resourceVersion);
+      const podCIDR = '10.244.9.0/24';
+      const allocate = (version: string) => [
+        { op: 'test', path: '/metadata/resourceVersion', value: version },
+        { op: 'add', path: '/spec/podCIDR', value: podCIDR },
+        { op: 'add', path: '/spec/podCIDRs', value: [podCIDR] },
+        { op: 'remove', path: '/metadata/annotations/fence' },
+      ];
+      const late = await cluster.client.send('PATCH', path, allocate(resourceVersion), JSON_PATCH);
+      assert.equal(late.status, 422);
+      const given = await cluster.client.must('PATCH', path, allocate(moved.metadata.resourceVersion), JSON_PATCH);
+      assert.deepEqual([given.spec.podCIDRs, given.metadata.annotations?.fence], [[podCIDR], undefined]);
+      // Of another Node of the same name it says so.
+      const other = await cluster.client.send(
+        'PATCH',
+        path,
+        fence('4f3e8f5c-0000-4000-8000-000000000000'),
+        MERGE_PATCH,
+      );
+      assert.equal(other.status, 422);
+      assert.match(JSON.stringify(other.body), /"field":"metadata.uid"/);
+    },
+  },
+  {
     name: 'providerID can be set once',
     run: async cluster => {
       const { path } = await newNode(cluster);
