@@ -21,11 +21,17 @@ const addNetwork = (v: VirtualApp, name: string, second: number): number =>
   v.hetzner.networks.create({ name, ipRange: `10.${second}.0.0/16`, subnets: [`10.${second}.0.0/20`] }).id;
 
 /** Node <name> in network number k, with the pods 10.<240 + k>.<i>.0/24 unless told otherwise. */
-const join = async (v: VirtualApp, network: number, k: number, i: number, pods = `10.${240 + k}.${i}.0/24`) => {
+const join = async (
+  v: VirtualApp,
+  network: number,
+  k: number,
+  i: number,
+  pods: string | null = `10.${240 + k}.${i}.0/24`,
+) => {
   const [name, ip] = [`n${k}-${i}`, `10.${k}.1.${i}`];
   const { id } = v.hetzner.servers.create({ name, network, ip });
-  await createNode(v, { name, nodeIPs: [ip], podCIDRs: [pods] });
-  return { name, server: id, podCIDR: pods };
+  await createNode(v, { name, nodeIPs: [ip], podCIDRs: pods === null ? [] : [pods] });
+  return { name, server: id, podCIDR: pods ?? '' };
 };
 
 /** Three networks with a gateway machine that is in all of them, at .0.10 of each, and `each` nodes. */
@@ -213,4 +219,27 @@ it('routes a node whose pods are in the wrong range in its own network, and says
   assert.ok(v.eventsOf('n2-9').some(({ message }) => (message as string).includes(why)));
   assert.equal(told('n2-9').length, 1);
   assert.equal(aggregates(v, b).length, 2);
+});
+
+it('with pod CIDRs that it allocates itself: each from the range of its network, so that all pods reach each other', async t => {
+  const v = virtualApp(t);
+  const { core, a, b, router } = await cluster(v, [0, 0, 0]);
+  const networks = [core, a, b];
+  const nodes = [];
+  for (const [k, network] of networks.entries())
+    for (let i = 1; i <= 4; i += 1) nodes.push(await join(v, network, k, i, null));
+  v.start({
+    env: { ...env, HCLOUD_NODE_IPAM: 'true' },
+    args: [...args, '--leader-elect=true', '--allocate-node-cidrs=true'],
+  });
+  await v.until('all are routed', areRouted(v, nodes), 5 * MINUTE);
+  const hosts = nodes.map(({ name, server }) => ({ server, podCIDR: v.node(name)?.spec.podCIDR as string }));
+  const podRanges = networks.map((network, k) => ({ network, range: `10.${240 + k}.0.0/16` }));
+  assert.deepEqual(v.hetzner.unreachablePods({ hosts, podRanges, forwarders: [router] }), []);
+  assert.equal(v.spent().writes, 12 + 6);
+  for (const { name } of nodes)
+    assert.deepEqual(
+      v.eventsOf(name).filter(({ type }) => type === 'Warning'),
+      [],
+    );
 });
