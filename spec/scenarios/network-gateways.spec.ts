@@ -196,6 +196,11 @@ it('routes a node whose pods are in the wrong range in its own network, and says
   await before.stop();
   v.start({ env, args });
   await v.advance(25 * HOUR);
+  assert.deepEqual(
+    v.hetzner.requests.filter(({ status }) => status >= 400),
+    [],
+    'what can not be is not tried',
+  );
   const told = (name: string) => v.eventsOf(name).filter(({ reason }) => reason === 'PodCIDRMisplaced');
   assert.deepEqual(
     [...told('n0-7'), ...told('n0-8')].map(({ message }) => (message as string).split(':')[0]),

@@ -27,7 +27,6 @@ import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { type RunningShare, selectedShare, shareInNetwork, wholeShare } from './share.ts';
-import { wayTriggers } from './triggers.ts';
 
 export interface NetworkRoutesDeps {
   readonly network: Snapshot<Network>;
@@ -97,7 +96,6 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
     const routes$ = routeController({
       ...deps,
       share,
-      ...(networks && inNetwork && { ways$: wayTriggers(networks.chosen$, inNetwork.aggregates) }),
       networkID: id,
       table,
       pipeline,

@@ -1,4 +1,4 @@
-import { defer, EMPTY, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
+import { defer, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import type { Servers } from '../../hetzner/servers.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -52,8 +52,6 @@ export interface RouteControllerDeps {
   /** How much older than the Node a list of servers may be that tells its address, in ms. */
   readonly maxAge: number;
   readonly safety$: Observable<unknown>;
-  /** Destinations in other networks, when these come or go. */
-  readonly ways$?: Observable<Trigger>;
   /** Resolves with the Node as it is then. */
   readonly patchCondition: (
     node: KubeNode,
@@ -166,8 +164,8 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     const present = gateways.get(run.key);
     const here = only(run.key, gateways);
     if (!claimants.some(share.isOurs)) {
-      const crossing = share.aggregates?.().has(run.key) ? nodesWithin(run.key, share.all.list()) : [];
       const list = servers.latest() ?? noServers;
+      const crossing = share.aggregates?.().has(run.key) ? nodesWithin(run.key, residents(networkID, list)) : [];
       const routes = desiredRoutes([...claimants, ...crossing], list, networkID, here, share);
       return { desired: routes.byDestination.get(run.key), contested: [] };
     }
@@ -283,7 +281,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   });
   return controller({
     name: 'route',
-    triggers$: merge(watch$, deps.ways$ ?? EMPTY, triggers$, more$),
+    triggers$: merge(watch$, triggers$, more$),
     reconcile: run => (run.key === passKey ? reconcilePass(run) : reconcileDestination(run)),
     concurrency: 200,
     backoff,

@@ -31,7 +31,8 @@ export interface TriggerSources {
 
 /**
  * What makes the routes of a network be looked at: nodes that come, go or change where their pods live, servers that
- * moved or appeared in a list made for any reason, and the safety pass. Heartbeats trigger nothing.
+ * moved or appeared in a list made for any reason, and the safety pass. Where networks of the cluster come or go the list of
+ * servers is told again, so the ways to these are looked at, too. Heartbeats trigger nothing.
  */
 export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
   const { nodes, servers$, safety$, networkID, clusterCIDRs, gateways } = sources;
@@ -56,19 +57,6 @@ export function routeTriggers(sources: TriggerSources): Observable<Trigger> {
   const pass$ = safety$.pipe(map(() => ({ key: passKey, reason: 'safety pass', priority: -1 })));
   return merge(nodes$, moved$, pass$);
 }
-
-/** The ways to other networks, when these come or go. */
-export const wayTriggers = (
-  chosen$: Observable<unknown>,
-  aggregates: () => ReadonlyMap<string, unknown>,
-): Observable<Trigger> =>
-  chosen$.pipe(
-    map(() => new Set(aggregates().keys())),
-    startWith(new Set<string>()),
-    pairwise(),
-    concatMap(([before, now]) => [...before, ...now].filter(key => before.has(key) !== now.has(key))),
-    map(key => ({ key, reason: 'way to another network came or went' })),
-  );
 
 /**
  * The destinations a change of a node concerns. Of several networks, each begins with a pass that picks its own nodes: they

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Subject } from 'rxjs';
 import { parseIPv4CIDR } from '../../../lib/controllers/ip.ts';
 import { createPipeline } from '../../../lib/controllers/pipeline.ts';
+import { obstacleTo } from '../../../lib/controllers/route/plan.ts';
 import { createRouteReport } from '../../../lib/controllers/route/report.ts';
 import { routeController } from '../../../lib/controllers/route/route-controller.ts';
 import { createRouteTable } from '../../../lib/controllers/route/route-table.ts';
@@ -25,6 +26,8 @@ interface World {
   readonly takes?: number;
   /** The network refuses a change while an action runs on it. */
   readonly serial?: boolean;
+  /** It refuses a route that overlaps another, as Hetzner does. */
+  readonly disjoint?: boolean;
   /** Why the project may be another cluster's. */
   readonly doubt?: string;
 }
@@ -38,7 +41,7 @@ const lead = async (t: TestContext, world: World = {}) => {
   const nodes = nodeStore();
   for (const object of world.nodes ?? []) nodes.put(object);
   const routes = new Map(Object.entries(world.routes ?? {}));
-  const { limit = 100, takes = 0, serial = false } = world;
+  const { limit = 100, takes = 0, serial = false, disjoint = false } = world;
   let running = 0;
   const calls: string[] = [];
   const trouble = {
@@ -60,6 +63,7 @@ const lead = async (t: TestContext, world: World = {}) => {
     addRoute: async (_id: number, route: Route) =>
       act('add', route, () => {
         if (routes.has(route.destination)) throw refusal('invalid_input');
+        if (disjoint && obstacleTo(route.destination, routes)) throw refusal('invalid_input');
         if (routes.size >= limit) throw refusal('resource_limit_exceeded', 403);
         routes.set(route.destination, route.gateway);
       }),
@@ -193,6 +197,23 @@ describe('the route controller', () => {
     w.trouble.doubt = undefined;
     await w.time.advance(300_000, 10_000);
     assert.deepEqual(w.routes(), { '10.244.1.0/24': '10.0.1.1' });
+  });
+
+  it('names the route that is in the way of another, and makes that as soon as it is out of it', async t => {
+    const wide = routedNode(2, { podCIDRs: ['10.244.8.0/21'] });
+    const w = await lead(t, { servers: [server(1), server(2)], nodes: [wide], disjoint: true });
+    w.nodes.put(routedNode(1, { podCIDRs: ['10.244.9.0/24'] }));
+    await w.time.advance(100, 10);
+    assert.deepEqual(w.routes(), { '10.244.8.0/21': '10.0.1.2' });
+    const why = 'it overlaps the route to 10.244.8.0/21 via 10.0.1.2: ';
+    assert.ok(
+      w.events.some(event => JSON.stringify(event).includes(why)),
+      JSON.stringify(w.events),
+    );
+    assert.deepEqual(w.conditions, ['w2 False RouteCreated', 'w1 True NoRouteCreated']);
+    w.nodes.drop('w2');
+    await w.time.advance(100, 10);
+    assert.deepEqual(w.routes(), { '10.244.9.0/24': '10.0.1.1' });
   });
 
   it('does not take a route because servers are missing, the list failed, or the node is being deleted (BUG-015)', async t => {
