@@ -43,6 +43,8 @@ export class HetznerError extends Error {
   readonly method: string;
   readonly route: string;
   readonly sent: boolean;
+  /** Names of the fields that were refused, where Hetzner names them. */
+  readonly fields: readonly string[];
 
   constructor(fault: HetznerFault) {
     super(`${clipped(`${fault.message}${fieldsOf(fault.details)}`)} (${clipped(fault.code)})`);
@@ -54,6 +56,7 @@ export class HetznerError extends Error {
     this.method = fault.method;
     this.route = fault.route;
     this.sent = fault.sent ?? true;
+    this.fields = fieldsIn(fault.details).map(({ name }) => String(name ?? '?'));
   }
 }
 
@@ -112,10 +115,12 @@ export const isNotFound = (err: unknown): boolean =>
 export const isLimitExceeded = (err: unknown): boolean =>
   err instanceof HetznerError && err.code === 'resource_limit_exceeded';
 
+const fieldsIn = (details: unknown): Record<string, unknown>[] =>
+  isRecord(details) && Array.isArray(details.fields) ? details.fields.filter(isRecord) : [];
+
 /** `invalid_input` names the fields only in its details; without them the message helps nobody (BUG-060). */
 const fieldsOf = (details: unknown): string => {
-  const fields = isRecord(details) && Array.isArray(details.fields) ? details.fields : [];
-  const texts = fields.filter(isRecord).map(field => {
+  const texts = fieldsIn(details).map(field => {
     const messages = Array.isArray(field.messages) ? field.messages.filter(m => typeof m === 'string') : [];
     return [String(field.name ?? '?'), ...(messages.length > 0 ? [messages.join(', ')] : [])].join(': ');
   });

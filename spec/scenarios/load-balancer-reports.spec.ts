@@ -114,6 +114,55 @@ it('BUG-038: creates nothing without a place, says how to give one, and starts a
   assert.equal(b.balancer('web').location, 'nbg1');
 });
 
+it('asks for what is refused for good for some minutes, then once an hour, and at once when the Service changes', async t => {
+  const { v, b } = await settled(t, 1);
+  const posts = (path: RegExp, since = 0) =>
+    v.hetzner.requests.filter(r => r.at >= since && r.method === 'POST' && path.test(r.path)).length;
+  await b.create('nowhere', { location: 'xyz1' });
+  await b.create('web');
+  await v.advance(20 * SECOND);
+  v.hetzner.faults.add({ kind: 'error', status: 422, code: 'invalid_input', path: /change_algorithm/ });
+  await b.change('web', { 'algorithm-type': 'least_connections' });
+  const since = v.now();
+  await v.advance(5 * HOUR);
+  const creations = posts(/\/load_balancers$/) - 1;
+  assert.ok(creations >= 8 && creations <= 15, `${creations} tries to create one in five hours`);
+  const changes = posts(/change_algorithm/, since);
+  assert.ok(changes >= 8 && changes <= 15, `${changes} tries to change the algorithm in five hours`);
+  for (const name of ['nowhere', 'web'])
+    assert.match(
+      b.events(name).join('\n'),
+      /SyncLoadBalancerFailed .*tried again when the Service changes, else in an hour/,
+    );
+
+  await b.change('nowhere', { location: 'fsn1' });
+  v.hetzner.faults.clear();
+  await b.change('web', { 'algorithm-type': 'round_robin', 'http-cookie-name': 'x' });
+  await v.advance(5 * SECOND);
+  assert.equal(b.balancer('nowhere').targets.length, 1);
+  assert.equal(b.balancer('web').algorithm, 'round_robin');
+});
+
+it('goes on trying every five minutes what may pass: no room, no stock', async t => {
+  const { v, b } = await settled(t, 1);
+  for (const [status, code] of [
+    [403, 'resource_limit_exceeded'],
+    [412, 'resource_unavailable'],
+    [503, 'unavailable'],
+  ] as const) {
+    const fault = v.hetzner.faults.add({ kind: 'error', status, code, method: 'POST', path: '/load_balancers' });
+    await b.create(code.replaceAll('_', '-'));
+    await v.advance(HOUR);
+    fault.remove();
+    const took = await v.until(
+      'it is made',
+      () => ingressOf(b.service(code.replaceAll('_', '-'))).length > 0,
+      6 * 60 * SECOND,
+    );
+    assert.ok(took <= 5.5 * 60 * SECOND, `${code}: ${took} ms`);
+  }
+});
+
 it('BUG-039: makes an adopted load balancer what the Service says, and logs what it takes away', async t => {
   const { v, b, servers, controller } = await settled(t, 2);
   const foreign = v.hetzner.servers.create({ name: 'foreign' }).id;

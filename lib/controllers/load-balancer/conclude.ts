@@ -2,12 +2,15 @@ import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import { remindAfter } from '../reminders.ts';
 import type { Applied } from './apply.ts';
 import type { LeftOver, ResolvedCertificates } from './certificate-keeper.ts';
+import { areLasting, lastingRetry } from './lasting.ts';
 import type { ServiceReport } from './report.ts';
 
 export interface Conclusion {
   readonly applied: Applied;
   /** So it was in the last run: looking again at once does not help. */
   readonly surprisedBefore: boolean;
+  /** Failures in a row before this run. */
+  readonly attempt: number;
   readonly created: boolean;
   readonly certificates: Pick<ResolvedCertificates, 'problem' | 'lookAgainIn'>;
   /** Certificates that should be gone. */
@@ -30,6 +33,7 @@ const incompleteRetry = 5_000;
 export function conclude({
   applied,
   surprisedBefore,
+  attempt,
   created,
   certificates,
   left,
@@ -37,7 +41,10 @@ export function conclude({
   hasNotices,
   tell,
 }: Conclusion): Outcome {
-  if (applied.failures.length > 0) return failed(new Error(tell.failures(applied.failures)));
+  if (applied.failures.length > 0) {
+    const isLasting = areLasting(applied.failures, attempt);
+    return failed(new Error(tell.failures(applied.failures, isLasting)), isLasting ? lastingRetry : undefined);
+  }
   if (created || applied.changes > 0) tell.ensured();
   if (certificates.problem !== undefined) return failed(certificates.problem, certificates.lookAgainIn);
   if (applied.surprised) return surprisedBefore ? failed(new Error(surprise)) : again(surpriseRetry);

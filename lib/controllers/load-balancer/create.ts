@@ -95,7 +95,15 @@ const mayBeTheExtras = (err: unknown): boolean =>
   err instanceof HetznerError &&
   classOf(err) === 'permanent' &&
   [404, 412, 422].includes(err.status) &&
-  !['uniqueness_error', 'resource_limit_exceeded', 'resource_unavailable'].includes(err.code);
+  !['uniqueness_error', 'resource_limit_exceeded', 'resource_unavailable'].includes(err.code) &&
+  !isOfBareFields(err);
+
+/** Fields of what a load balancer can't be made without. */
+const bareFields = ['name', 'load_balancer_type', 'location', 'network_zone', 'algorithm', 'labels'];
+
+/** True when Hetzner names the fields that it refuses, and none of them is an extra. */
+const isOfBareFields = ({ fields }: HetznerError): boolean =>
+  fields.length > 0 && fields.every(field => bareFields.includes(field.split('.')[0] ?? field));
 
 /** The answer may be from before the action: what was sent along is there by now, but for addresses the API chose. */
 function completed(item: LoadBalancer, { services = [], targets = [], network }: LoadBalancerBody): LoadBalancer {

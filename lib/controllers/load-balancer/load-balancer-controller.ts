@@ -25,10 +25,11 @@ import { claimed, createClaims } from './claims.ts';
 import { cleanUpLoadBalancers } from './clean-up.ts';
 import { createClusterView } from './cluster-view.ts';
 import { conclude } from './conclude.ts';
-import { createLoadBalancer } from './create.ts';
-import { type DesiredLoadBalancer, defaultType } from './desired.ts';
+import { bareBody, createLoadBalancer } from './create.ts';
+import type { DesiredLoadBalancer } from './desired.ts';
 import { createHeldBack } from './hold-back.ts';
 import { choose, type Identity, idNotices } from './identity.ts';
+import { isLastingCreation, lastingRetry } from './lasting.ts';
 import { heldWithout, type NetworkChoice } from './network-choice.ts';
 import { createObserver } from './observe.ts';
 import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
@@ -185,6 +186,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     });
     tell.notices(notices);
     const known = present ?? (await create(service, wanted, desired, tell, run));
+    if ('kind' in known) return known;
     const loadBalancer = lacksNamedAddress(known, wanted.config)
       ? await observer.withAddresses(known, wanted.config, o)
       : known;
@@ -210,6 +212,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     return conclude({
       applied,
       surprisedBefore,
+      attempt: run.attempt,
       created: present === undefined,
       certificates,
       left,
@@ -225,19 +228,20 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     desired: DesiredLoadBalancer,
     tell: ServiceReport,
     run: Reconcile,
-  ): Promise<LoadBalancer> {
+  ): Promise<LoadBalancer | Outcome> {
     tell.ensuring();
     const log = run.log.child({ service: keyOf(service) });
-    const withExtras = !refusals.refusedBare(service.uid);
+    const bare = bareBody({ desired, config });
+    const withExtras = !refusals.refusedBare(service.uid, bare);
     try {
       return await createLoadBalancer({ ...deps, desired, config, withExtras, tell, log }, options(run.signal));
     } catch (err) {
       if (run.signal.aborted) throw err;
-      refusals.learnCreation(service.uid, err);
+      refusals.learnCreation(service.uid, bare, err);
       view.invalidate();
-      const what = `type ${desired.type?.name ?? defaultType} in ${config.location ?? config.networkZone}`;
-      tell.failed(`no load balancer of ${what} could be made: ${textOf(err)}`);
-      throw err;
+      const isLasting = isLastingCreation(err, run.attempt);
+      tell.notCreated(bare, err, isLasting);
+      return failed(err, isLasting ? lastingRetry : undefined);
     }
   }
 

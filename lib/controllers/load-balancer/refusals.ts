@@ -1,4 +1,5 @@
 import { classOf, HetznerError } from '../../hetzner/errors.ts';
+import type { LoadBalancerBody } from '../../hetzner/lb-types.ts';
 import { exponentialBackoff } from '../../streams/backoff.ts';
 import type { Clock } from '../../streams/clock.ts';
 import { codeOf, type Failure } from './apply.ts';
@@ -18,21 +19,21 @@ export interface Refusals {
   refusedIP(uid: string): string | undefined;
   /** The network it could not move to. */
   refusedNetwork(uid: string): number | undefined;
-  /** True when a load balancer could not even be made without listeners and targets, so that these are not at fault. */
-  refusedBare(uid: string): boolean;
+  /** True when just that could not be made, which has neither listeners nor targets: they are not at fault. */
+  refusedBare(uid: string, bare: LoadBalancerBody): boolean;
   learn(uid: string, failures: readonly Failure[]): void;
-  learnCreation(uid: string, err: unknown): void;
+  learnCreation(uid: string, bare: LoadBalancerBody, err: unknown): void;
   forget(uid: string): void;
 }
 
 export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
   const addresses = memory<string>(clock);
   const networks = memory<number>(clock);
-  const creations = new Set<string>();
+  const creations = new Map<string, string>();
   return {
     refusedIP: addresses.get,
     refusedNetwork: networks.get,
-    refusedBare: uid => creations.has(uid),
+    refusedBare: (uid, bare) => creations.get(uid) === JSON.stringify(bare),
     learn(uid, failures) {
       for (const { change, err } of failures) {
         const isMove = change.kind === 'attach' || change.kind === 'reattach' || change.kind === 'changeNetwork';
@@ -41,8 +42,8 @@ export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
         if (change.kind === 'changeNetwork') networks.add(uid, change.network);
       }
     },
-    learnCreation(uid, err) {
-      if (isForGood(err)) creations.add(uid);
+    learnCreation(uid, bare, err) {
+      if (isForGood(err)) creations.set(uid, JSON.stringify(bare));
     },
     forget(uid) {
       addresses.delete(uid);

@@ -1,11 +1,12 @@
 import { isLimitExceeded } from '../../hetzner/errors.ts';
-import type { LoadBalancer } from '../../hetzner/lb-types.ts';
+import type { LoadBalancer, LoadBalancerBody } from '../../hetzner/lb-types.ts';
 import type { EventRecorder, EventTarget } from '../../kubernetes/events.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
 import { nodeTarget } from '../node-target.ts';
 import type { Failure } from './apply.ts';
 import { subjectOf } from './calls.ts';
+import { lastingText } from './lasting.ts';
 import type { LoadBalancerPlan } from './plan.ts';
 import { lossText } from './takeover.ts';
 import type { Notice } from './wanted.ts';
@@ -16,7 +17,9 @@ export interface ServiceReport {
   /** Nothing can be done until something changes, or another try is made. */
   failed(problem: string): void;
   /** All that failed in one event; returns its text. */
-  failures(failures: readonly Failure[]): string;
+  failures(failures: readonly Failure[], isLasting?: boolean): string;
+  /** No load balancer could be made. */
+  notCreated(body: LoadBalancerBody, err: unknown, isLasting: boolean): void;
   /** Nothing is done while the project may be another one. */
   heldBack(doubt: string): void;
   /** A load balancer that was there is used from now on; a warning where that takes something away. */
@@ -68,13 +71,17 @@ export const createReport = ({ events, nodes }: ReportDeps) => ({
           events.event(object === undefined ? on : nodeTarget(object), type, reason, message);
         }
       },
-      failures: failures => {
+      failures: (failures, isLasting = false) => {
         const texts = failures.map(({ change, err }) => `${change.kind} ${subjectOf(change)}: ${textOf(err)}`);
         const more = texts.length > 5 ? `; and ${texts.length - 5} more` : '';
-        const text = `${texts.slice(0, 5).join('; ')}${more}`;
+        const text = `${texts.slice(0, 5).join('; ')}${more}${isLasting ? `; ${lastingText}` : ''}`;
         const onlyRoom = failures.every(({ change, err }) => change.kind === 'addTarget' && isLimitExceeded(err));
         warn(onlyRoom ? 'MaxTargetsReached' : 'SyncLoadBalancerFailed', `Could not make all changes: ${text}`);
         return text;
+      },
+      notCreated: ({ type, location, networkZone }, err, isLasting) => {
+        const next = isLasting ? `; ${lastingText}` : '';
+        failed(`no load balancer of type ${type} in ${location ?? networkZone} could be made: ${textOf(err)}${next}`);
       },
       heldBack: doubt => warn('ForeignProject', `Nothing is changed for this Service: ${doubt}`),
       adopted: (loadBalancer, plan) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Failure } from '../../../lib/controllers/load-balancer/apply.ts';
 import { type Conclusion, conclude } from '../../../lib/controllers/load-balancer/conclude.ts';
 import type { LoadBalancerChange } from '../../../lib/controllers/load-balancer/plan.ts';
 import { createReport } from '../../../lib/controllers/load-balancer/report.ts';
@@ -26,6 +27,7 @@ describe('the end of a run', () => {
       certificates: { problem: undefined, lookAgainIn: undefined },
       left: undefined,
       surprisedBefore: false,
+      attempt: 0,
       complete: true,
       hasNotices: false,
       tell,
@@ -58,6 +60,17 @@ describe('the end of a run', () => {
     ]);
     assert.deepEqual(end({ certificates: { problem: limit, lookAgainIn: 3_600_000 } }), ['failed', 3_600_000, '']);
     assert.deepEqual(end({ certificates: { problem: limit, lookAgainIn: undefined } }), ['failed', undefined, '']);
+  });
+
+  it('waits for the Service, or an hour, where all that failed is refused for good and was so for five minutes', () => {
+    const invalid = hetznerError({ status: 422, code: 'invalid_input' });
+    const option: LoadBalancerChange = { kind: 'updateService', service: { listenPort: 80 } };
+    const after = (attempt: number, ...failures: Failure[]) => end({ attempt }, { failures })[1];
+    assert.equal(after(6, { change: option, err: invalid }), undefined);
+    assert.equal(after(7, { change: option, err: invalid }), 3_600_000);
+    assert.equal(after(9, { change: option, err: invalid }, { change: adding, err: invalid }), undefined, 'a server');
+    assert.equal(after(9, { change: option, err: limit }), undefined, 'room may be made');
+    assert.equal(after(9, { change: option, err: hetznerError({ status: 503, code: 'unavailable' }) }), undefined);
   });
 
   it('looks again soon after a surprise, for addresses and certificates, and in an hour to remind', () => {

@@ -162,6 +162,19 @@ describe('creating a load balancer', () => {
     });
   }
 
+  it('BUG-069: is one request when Hetzner names what it refused, and that is no listener, target or network', async () => {
+    const refusing =
+      (...names: string[]) =>
+      () =>
+        hetznerError({ status: 422, code: 'invalid_input', details: { fields: names.map(name => ({ name })) } });
+    const requests = async (...names: string[]) =>
+      (await make({ targets: servers(1) }, { refuse: refusing(...names) })).bodies.length;
+    assert.equal(await requests('location'), 1);
+    assert.equal(await requests('load_balancer_type', 'algorithm.type'), 1);
+    assert.equal(await requests('location', 'targets[0].server.id'), 2);
+    assert.equal(await requests('services'), 2);
+  });
+
   it('BUG-069: is one request, the bare one, once that alone was refused', async () => {
     const refuse = () => hetznerError({ status: 422, code: 'invalid_input' });
     const { bodies } = await make({ targets: servers(1) }, { refuse, withExtras: false });

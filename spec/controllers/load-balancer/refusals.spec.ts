@@ -40,11 +40,13 @@ describe('what Hetzner refused for good', () => {
 
   it('BUG-069: is remembered of creations, so that each try is one request', () => {
     const refusals = createRefusals({ monotonic: () => 0 });
-    refusals.learnCreation('a', hetznerError());
-    assert.equal(refusals.refusedBare('a'), false);
-    refusals.learnCreation('a', hetznerError({ status: 422, code: 'invalid_input' }));
-    assert.equal(refusals.refusedBare('a'), true);
+    const bare = { name: 'a', type: 'lb99', location: 'fsn1' };
+    refusals.learnCreation('a', bare, hetznerError());
+    assert.equal(refusals.refusedBare('a', bare), false);
+    refusals.learnCreation('a', bare, hetznerError({ status: 422, code: 'invalid_input' }));
+    assert.equal(refusals.refusedBare('a', bare), true);
+    assert.equal(refusals.refusedBare('a', { ...bare, type: 'lb11' }), false, 'another one is another matter');
     refusals.forget('a');
-    assert.equal(refusals.refusedBare('a'), false);
+    assert.equal(refusals.refusedBare('a', bare), false);
   });
 });
