@@ -86,6 +86,11 @@ export const nodeAPI = () => {
       fake.patch(`${path(name)}/status`, { status });
       if (state.watching) watch();
     },
+    /** As an etcd that was restored from a backup: the same Nodes under lower versions. */
+    restore: (): void => {
+      fake.newResourceVersions();
+      if (state.watching) watch();
+    },
     remove: (name: string): void => {
       fake.delete(path(name));
       if (state.watching) watch();

@@ -1,4 +1,4 @@
-import { concatMap, defer, filter, merge, type Observable } from 'rxjs';
+import { concatMap, defer, filter, map, merge, type Observable, pairwise, startWith } from 'rxjs';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Trigger } from '../../streams/workqueue.ts';
@@ -23,13 +23,24 @@ export function podCIDRTriggers({ nodes, servers$, settings }: TriggerSources): 
       { key: object.name, reason: initial ? 'node present at start' : `node ${type}` },
     ]),
   );
-  const isPlaced = (node: KubeNode, servers: ServerLookup): boolean =>
-    needsPodCIDR(node) && needsServer(node, settings) && desiredRange(node, servers, settings).kind === 'range';
-  const servers$$ = servers$.pipe(
-    concatMap(servers => nodes.list().filter(node => isPlaced(node, servers))),
-    concatMap(({ name }) => [{ key: name, reason: 'server list shows the network of the node' }]),
+  /** By name the network that a list shows a waiting node in. A trigger is only what the list before did not show. */
+  const placesBy = (servers: ServerLookup): ReadonlyMap<string, number | undefined> => {
+    const waiting = nodes.list().filter(node => needsPodCIDR(node) && needsServer(node, settings));
+    return new Map(
+      waiting.flatMap(node => {
+        const desired = desiredRange(node, servers, settings);
+        return desired.kind === 'range' ? [[node.name, desired.network?.id] as const] : [];
+      }),
+    );
+  };
+  const placed$ = servers$.pipe(
+    map(placesBy),
+    startWith(new Map<string, number | undefined>()),
+    pairwise(),
+    concatMap(([before, now]) => [...now].filter(([name, network]) => before.get(name) !== network)),
+    map(([key]) => ({ key, reason: 'server list shows the network of the node' })),
   );
-  return merge(nodes$, servers$$);
+  return merge(nodes$, placed$);
 }
 
 const concernsPodCIDR = ({ type, object, previous }: StoreChange<KubeNode>): boolean => {
