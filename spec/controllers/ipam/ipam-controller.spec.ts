@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EMPTY } from 'rxjs';
+import type { RangeSettings } from '../../../lib/controllers/ipam/desired.ts';
 import { ipamController } from '../../../lib/controllers/ipam/ipam-controller.ts';
 import { nodeNetworks } from '../../../lib/controllers/networks.ts';
 import type { Server } from '../../../lib/hetzner/types.ts';
@@ -37,8 +38,11 @@ const lost = (): never => {
 };
 
 /** The controller over an API and a project that are changed by hand. */
-const setUp = (t: TestContext, servers: readonly Server[] = [1, 2, 3].map(id => serverIn(id, here))) => {
-  const hetzner = project(t, servers);
+const setUp = (t: TestContext, settings: RangeSettings = { clusterCIDR: undefined, networks }) => {
+  const hetzner = project(
+    t,
+    [1, 2, 3].map(id => serverIn(id, here)),
+  );
   const api = nodeAPI();
   const events = eventLog();
   const logger = recordingLogger();
@@ -53,7 +57,7 @@ const setUp = (t: TestContext, servers: readonly Server[] = [1, 2, 3].map(id => 
       nodes: api.store,
       servers: hetzner.servers,
       client: api.client,
-      settings: { clusterCIDR: undefined, networks },
+      settings,
       maskSize: 24,
       ranges$: EMPTY,
       maxAge: 10_000,
@@ -92,30 +96,31 @@ const setUp = (t: TestContext, servers: readonly Server[] = [1, 2, 3].map(id => 
 
 describe('the allocation of pod CIDRs', () => {
   it('does not decide by a store that is behind the list of the start', async t => {
-    const { api, start, time, list, podCIDRs, writes } = setUp(t);
+    const { api, start, time, state, list, podCIDRs, writes } = setUp(t);
     api.add(waiting(1));
     api.add(waiting(2));
     api.state.watching = false;
     // What the leader before did last.
-    api.add(routedNode(3, { podCIDRs: ['10.244.0.0/24'] }));
+    api.add(routedNode(3, { podCIDRs: ['10.244.4.0/24'] }));
     let refusals = 1;
     api.state.before = request => {
       if (isFence(request) && request.path.endsWith('/w2') && refusals-- > 0) lost();
     };
     await start();
     assert.deepEqual(writes(), ['w1 fence', 'w2 fence']);
-    // Something makes w1 be looked at while w2 is not fenced yet.
+    // w1 is looked at while w2 is not fenced yet.
+    state.servers = [serverIn(1, there), serverIn(2, here)];
     await list();
     await time.advance(10_000, 100);
     assert.deepEqual(writes(), ['w1 fence', 'w2 fence', 'w2 fence']);
     api.state.watching = true;
     api.watch();
     await time.advance(10_000, 100);
-    assert.deepEqual(podCIDRs(1, 2, 3).sort(), ['10.244.0.0/24', '10.244.1.0/24', '10.244.2.0/24']);
+    assert.deepEqual(podCIDRs(1, 2, 3), ['10.244.5.0/24', '10.244.0.0/24', '10.244.4.0/24']);
   });
 
   it('does not hand out what a list in the store is about to tell', async t => {
-    const { api, start, time, podCIDRs } = setUp(t);
+    const { api, start, time, podCIDRs } = setUp(t, { clusterCIDR: '10.244.0.0/22' });
     await start();
     api.state.watching = false;
     // One list brings both, the one that waits first.
