@@ -10,6 +10,6 @@ export const simulate = async <T>(name: string, args: readonly (string | number)
   return JSON.parse(stdout) as T;
 };
 
-/** The numbers that an environment variable or the command line gave, in the order of the names. */
+/** Numbers of an environment variable, separated by commas, or the usual ones. */
 export const sizes = (variable: string | undefined, usual: readonly number[]): readonly number[] =>
   variable === undefined ? usual : variable.split(',').map(Number);

@@ -8,7 +8,7 @@ import { expire, type Held, look, type Soak } from './growth.ts';
 
 /**
  * Days of churn in virtual time, DAYS a multiple of three: each hour a node is replaced, each six hours a Service, each day the
- * watches break and Hetzner does not answer for a while. Prints one line of JSON. A process of its own, without the hooks of the test runner:
+ * watches break and Hetzner answers 503 for ten minutes. Prints one line of JSON. A process of its own, without the hooks of the test runner:
  *
  *     node spec/scale/soak.ts DAYS NODES SERVICES
  */

@@ -41,7 +41,7 @@ const renderSoak = (kept: Kept<Soak>): string => {
   return `## A month of churn
 
 ${nodes} nodes and ${services} Services in virtual time; each hour a node is replaced, each six hours a Service, each day the watches break and
-Hetzner does not answer for ten minutes. Names of nodes that went stay in a table of shared texts, which has a bound.
+Hetzner answers 503 for ten minutes. Names of nodes that went stay in a table of shared texts, which has a bound.
 ${ranOn(kept)}.
 
 ${table(['', ...columns], rows)}
