@@ -322,3 +322,20 @@ for (const usePrivateIP of [false, true]) {
     );
   });
 }
+
+it('takes a server that was attached anew in again, at the cost of one list', async t => {
+  const { v, b, servers } = await settled(t, 2);
+  await b.create('web', { 'use-private-ip': 'true' });
+  await v.advance(20 * MINUTE);
+  const [first = 0] = servers;
+  v.hetzner.servers.detach(first, v.networkID);
+  v.hetzner.servers.attach(first, v.networkID, { ip: '10.0.1.77' });
+  assert.deepEqual(targetsOf(b.balancer('web')), [`${servers[1]} private`], 'Hetzner took it out');
+  const since = v.now();
+  await v.advance(10 * MINUTE);
+  assert.deepEqual(
+    targetsOf(b.balancer('web')),
+    servers.map(one => `${one} private`),
+  );
+  assert.equal(v.hetzner.count({ since, method: 'GET', route: '/load_balancers' }), 1);
+});

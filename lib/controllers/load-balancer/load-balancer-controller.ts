@@ -40,7 +40,7 @@ import { createReport, type ServiceReport, textOf } from './report.ts';
 import { desiredLoadBalancer } from './resolve.ts';
 import { createServiceWriter } from './service-writer.ts';
 import { ingressOf, lacksAddress, lacksNamedAddress, planStatus } from './status.ts';
-import { loadBalancerTriggers } from './triggers.ts';
+import { attachedAnew, loadBalancerTriggers } from './triggers.ts';
 import { createLoadBalancerView } from './view.ts';
 import { type Wanted, wantedOf } from './wanted.ts';
 
@@ -285,10 +285,12 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
 
   const watch$ = defer(() => services.watch()).pipe(tap(ownWrites.observe), ignoreElements());
   const drift$ = deps.drift$.pipe(tap(() => view.invalidate()));
+  const anew$ = attachedAnew({ nodes, lists$: instances.changes$ }).pipe(tap(view.invalidate), ignoreElements());
   return controller({
     name: 'loadBalancer',
     triggers$: merge(
       watch$,
+      anew$,
       heldBack.triggers$,
       loadBalancerTriggers({ services, nodes, lists$: instances.changes$, drift$, rules }),
     ),

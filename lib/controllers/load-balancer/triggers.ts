@@ -1,4 +1,5 @@
-import { concatMap, defer, from, map, merge, type Observable, pairwise, startWith } from 'rxjs';
+import { concatMap, defer, filter, from, map, merge, type Observable, pairwise, startWith } from 'rxjs';
+import type { PrivateNet } from '../../hetzner/types.ts';
 import { everything } from '../../kubernetes/label-selector.ts';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
 import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.ts';
@@ -45,6 +46,28 @@ export function loadBalancerTriggers({ services, nodes, lists$, drift$, rules }:
   const checks$ = drift$.pipe(concatMap(() => all('drift check', ours(), -1)));
   return merge(services$, nodes$, servers$, checks$);
 }
+
+/**
+ * Tells when the server of a node turns out to be in a network anew, or with another address. When it left, Hetzner took it
+ * out of the load balancers that reached it there, of which no list of servers and no write of ours tells.
+ */
+export const attachedAnew = ({ nodes, lists$ }: Pick<TriggerSources, 'nodes' | 'lists$'>): Observable<unknown> =>
+  lists$.pipe(
+    pairwise(),
+    filter(
+      ([before, now]) =>
+        before.cloud !== now.cloud &&
+        nodes.list().some(node => isAttachedAnew(netsOf(node, before), netsOf(node, now))),
+    ),
+  );
+
+const netsOf = (node: KubeNode, lists: InstanceLists): readonly PrivateNet[] | undefined => {
+  const located = locate(node, lists);
+  return located.kind === 'found' && located.machine.kind === 'cloud' ? located.machine.server.privateNets : undefined;
+};
+
+const isAttachedAnew = (before: readonly PrivateNet[] | undefined, now: readonly PrivateNet[] = []): boolean =>
+  before !== undefined && now.some(net => !before.some(({ network, ip }) => network === net.network && ip === net.ip));
 
 function triggersOf({ type, object, previous, initial }: StoreChange<KubeService>, rules: ClassRules): Trigger[] {
   const concernsUs = (service: KubeService): boolean =>
