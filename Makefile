@@ -10,7 +10,7 @@ SOURCES := $(shell find lib -name '*.ts') package.json
 ON_CLUSTER = $(shell grep -l 'scenarios()' spec/scenarios/*.spec.ts)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types unit audit scale scenarios spec-cluster spec-chart robustness bench bundle image image-root docs manifests clean
+.PHONY: help demo test check format lint types unit audit scale scenarios spec-cluster spec-chart robustness interleavings bench bundle image image-root docs manifests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -58,6 +58,9 @@ spec-chart: $(BUNDLE) ## the chart: rendered by Helm, applied to the real API se
 
 robustness: $(MODULES) ## each fault in each call, a month of churn, a week of short quota: most of an hour (ARGS="--only soak")
 	@$(NODE) spec/robustness/robustness.ts $(ARGS)
+
+interleavings: $(MODULES) ## courses of events in orders nobody has seen (ARGS=how many, 300 when not given; SEED=one again)
+	@SEEDS=$(or $(ARGS),300) $(NODE) --test --test-reporter=dot spec/robustness/interleavings.spec.ts
 
 bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
 	@$(NODE) spec/support/assets.ts

@@ -1,3 +1,5 @@
+export type Numbers = ReturnType<typeof numbers>;
+
 /** Random numbers that are the same for the same seed (mulberry32), so that a life can be lived again. */
 export const numbers = (seed: number) => {
   let state = seed;

@@ -13,6 +13,7 @@ import { type Exchanger, InProcessDispatcher } from '../../lib/simulator/kuberne
 import { createFakeKubernetes, type FakeKubernetes } from '../../lib/simulator/kubernetes/fake.ts';
 import type { Run } from '../../lib/streams/workqueue.ts';
 import { exchangerOf } from './hetzner-exchanger.ts';
+import type { Interleaving } from './interleaving.ts';
 import { inProcessClient, type KubeAccess, type KubeObject } from './kube-client.ts';
 import { type LogRecord, parseLogLines } from './log-lines.ts';
 import { createNode, heartbeat, type NodeOptions, nodePath } from './nodes.ts';
@@ -91,7 +92,11 @@ const ADMIN = 'admin-token';
  * the Kubernetes API answers in 2 ms, `Math.random` is the same in each run. When the spec ends the controllers are stopped and what they wrote is checked: known
  * keys, and nowhere the token.
  */
-export function virtualApp(t: VirtualTimeContext, options: FakeHetznerOptions = {}): VirtualApp {
+export function virtualApp(
+  t: VirtualTimeContext,
+  options: FakeHetznerOptions = {},
+  interleaving?: Interleaving,
+): VirtualApp {
   const controllers: { kill(): Promise<void>; lines(): unknown }[] = [];
   // Before virtual time takes its leave, which is in the order of registration.
   t.after(async () => {
@@ -101,11 +106,11 @@ export function virtualApp(t: VirtualTimeContext, options: FakeHetznerOptions = 
   // Not as a mock, which keeps each call with its stack.
   const { random } = Math;
   // The same in each run, so that jitter does not decide about a spec.
-  Math.random = numbers(1).next;
+  Math.random = (interleaving?.random ?? numbers(1)).next;
   t.after(() => {
     Math.random = random;
   });
-  const time = useVirtualTime(t);
+  const time = useVirtualTime(t, undefined, interleaving?.random.next);
   const { now, clock } = time;
   const token = randomBytes(32).toString('hex');
   const users: Record<string, string> = { [ADMIN]: 'admin' };
@@ -123,6 +128,7 @@ export function virtualApp(t: VirtualTimeContext, options: FakeHetznerOptions = 
       return exchangerOf(projects.get(shown) ?? hetzner, user).exchange(request, answer);
     },
   });
+  const between: Interleaving['between'] = interleaving?.between ?? ((_, exchanger) => exchanger);
   const access: KubeAccess = { client: inProcessClient(kubernetes.handle, ADMIN) };
 
   const load = ({ args = [], env = {} }: VirtualStartOptions): Settings => {
@@ -156,8 +162,8 @@ export function virtualApp(t: VirtualTimeContext, options: FakeHetznerOptions = 
       },
     });
     const [metrics, health] = [createMetrics(), createHealth()];
-    const dispatcher = new InProcessDispatcher(exchangerFor(user));
-    const kubeDispatcher = new InProcessDispatcher(kubernetes, 2);
+    const dispatcher = new InProcessDispatcher(between('hetzner', exchangerFor(user)));
+    const kubeDispatcher = new InProcessDispatcher(between('kubernetes', kubernetes), 2);
     const connection = {
       server: 'http://kubernetes',
       namespace: undefined,

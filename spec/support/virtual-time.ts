@@ -40,8 +40,16 @@ const delayOf = (ms: unknown): number => {
 /** The part of a spec that virtual time needs; a program without specs has `mock` of `node:test`. */
 export type VirtualTimeContext = Pick<TestContext, 'mock'> & { after(end: () => unknown): void };
 
-/** Replaces Date and the timers for the rest of the spec. */
-export const useVirtualTime = (t: VirtualTimeContext, start = Date.UTC(2026, 10, 1)): VirtualTime => {
+/**
+ * Replaces Date and the timers for the rest of the spec.
+ *
+ * @param place decides among timers of one instant, the lowest first; without it they fire in the order they were set
+ */
+export const useVirtualTime = (
+  t: VirtualTimeContext,
+  start = Date.UTC(2026, 10, 1),
+  place?: () => number,
+): VirtualTime => {
   const real = { setTimeout, setInterval, clearTimeout, clearInterval, setImmediate };
   const queue = binaryHeap<Timer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
   let [now, wallOffset, order] = [start, 0, 0];
@@ -52,12 +60,13 @@ export const useVirtualTime = (t: VirtualTimeContext, start = Date.UTC(2026, 10,
     t.mock.timers.setTime(now + wallOffset);
   };
 
+  const nextOrder = (): number => place?.() ?? ++order;
   const handles = new WeakMap<object, Timer>();
   const schedule = (run: () => void, ms: unknown, repeats: boolean): object => {
     const delay = delayOf(ms);
     const timer: Timer = {
       at: now + delay,
-      order: ++order,
+      order: nextOrder(),
       every: repeats ? delay : undefined,
       run,
       alive: true,
@@ -94,7 +103,7 @@ export const useVirtualTime = (t: VirtualTimeContext, start = Date.UTC(2026, 10,
     queue.pop();
     moveTo(timer.at);
     if (timer.every === undefined) timer.alive = false;
-    else queue.push(Object.assign(timer, { at: timer.at + timer.every, order: ++order }));
+    else queue.push(Object.assign(timer, { at: timer.at + timer.every, order: nextOrder() }));
     timer.run();
   };
 

@@ -198,7 +198,8 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     if (identity.kind === 'adopt') tell.adopted(loadBalancer, plan);
     if (plan.stages.length > 0 && present !== undefined) tell.ensuring();
     const pipeline = pipelines.of(loadBalancer.id);
-    const applied = await applyPlan(loadBalancer, plan, { api, pipeline, record: view.record, log }, run.signal);
+    const record = (changed: LoadBalancer): void => view.record(changed, all);
+    const applied = await applyPlan(loadBalancer, plan, { api, pipeline, record, log }, run.signal);
     refusals.learn(service.uid, applied.failures);
     tell.withoutRoom(applied.loadBalancer, plan);
     if (applied.failures.length > 0 || applied.surprised) view.invalidate();

@@ -14,7 +14,7 @@ describe('the view of load balancers', () => {
     const notBefore = async (instant: number) => {
       if (latest === undefined || latest.requestedAt < instant) {
         state.lists += 1;
-        latest = { requestedAt: clock.monotonic(), loadBalancers: state.loadBalancers };
+        latest = { requestedAt: clock.monotonic(), loadBalancers: [...state.loadBalancers] };
       }
       return latest;
     };
@@ -35,6 +35,23 @@ describe('the view of load balancers', () => {
     clock.advance(10);
     view.invalidate();
     assert.deepEqual([await names(), state.lists], [['lb'], 2], 'what was written before counts no more');
+  });
+
+  it('is read anew after a write that was worked out from what can not be trusted any more', async () => {
+    const { clock, state, view, names } = open();
+    const base = await view.load(0, calling());
+    clock.advance(10);
+    view.invalidate();
+    clock.advance(10);
+    await names();
+    clock.advance(10);
+    view.record(loadBalancer({ name: 'made of the old one' }), base);
+    clock.advance(10);
+    assert.deepEqual([await names(), state.lists], [['lb'], 3]);
+    const newer = await view.load(0, calling());
+    clock.advance(10);
+    view.record(loadBalancer({ name: 'new' }), newer);
+    assert.deepEqual([await names(), state.lists], [['new'], 3]);
   });
 
   it('is never older than it was made, which a term of leadership begins with', async () => {
