@@ -1,4 +1,18 @@
-import { combineLatest, EMPTY, first, ignoreElements, merge, type Observable, switchMap, tap } from 'rxjs';
+import {
+  combineLatest,
+  defer,
+  EMPTY,
+  first,
+  ignoreElements,
+  merge,
+  type Observable,
+  of,
+  retry,
+  Subject,
+  switchMap,
+  tap,
+  throwError,
+} from 'rxjs';
 import type { Refusal } from './clients.ts';
 import { clusterNetworks } from './cluster-networks.ts';
 import { createInstances } from './controllers/instances.ts';
@@ -10,6 +24,7 @@ import type { Hetzner } from './hetzner/hetzner.ts';
 import { serversInNetworks } from './hetzner/networks.ts';
 import { readWrite } from './hetzner/refusal.ts';
 import type { Robot } from './hetzner/robot.ts';
+import type { Network } from './hetzner/types.ts';
 import type { KubeClient } from './kubernetes/client.ts';
 import { KubeError } from './kubernetes/errors.ts';
 import { createEventRecorder } from './kubernetes/events.ts';
@@ -24,6 +39,7 @@ import type { Store } from './kubernetes/store.ts';
 import type { Term } from './kubernetes/term.ts';
 import type { KubeObject } from './kubernetes/types.ts';
 import { leadershipHealth } from './leadership-health.ts';
+import { NetworkReplaced, networkGuard } from './network-guard.ts';
 import type { Health } from './observability/health.ts';
 import type { Logger } from './observability/logger.ts';
 import { controllerHooks, watchHooks } from './observability/metric-hooks.ts';
@@ -107,12 +123,13 @@ export function createApp(deps: AppDeps): App {
   });
   /** All that happens in one term of leadership; unsubscribing, which the end of the term does, stops it. */
   const runTerm = (term: Term): Observable<Run> => {
-    const contact$ = firstContact({ settings, ...hetzner, clock, logger, backoff: quickBackoff });
+    const contact$ = defer(() => firstContact({ settings, ...hetzner, clock, logger, backoff: quickBackoff }));
     const synced$ = combineLatest(stores.map(({ store }) => store.synced$)).pipe(first(all => all.every(Boolean)));
     const started$ = combineLatest([contact$, synced$, selection.lookout$]);
     return started$.pipe(
-      switchMap(([{ network }]) =>
-        controllers({
+      switchMap(([{ network }]) => {
+        const missed$ = new Subject<void>();
+        const runs$ = controllers({
           settings,
           network,
           networks,
@@ -128,9 +145,31 @@ export function createApp(deps: AppDeps): App {
           logger,
           metrics,
           hooks,
-        }),
-      ),
+          onNetworkMissed: () => missed$.next(),
+        });
+        return network === undefined || networks !== undefined
+          ? runs$
+          : merge(runs$, untilReplaced(network.value, missed$));
+      }),
+      retry({ delay: err => (err instanceof NetworkReplaced ? of(undefined) : throwError(() => err)) }),
     );
+  };
+
+  /** Where there are several networks their list is followed; the one and only is part of all that a term is made of. */
+  const untilReplaced = (network: Network, missed$: Observable<unknown>): Observable<never> => {
+    const { cloud, servers } = hetzner;
+    const guard$ = networkGuard({
+      network,
+      wanted: settings.hcloud.network ?? network.name,
+      cloud,
+      servers,
+      missed$,
+      logger,
+      warn: (reason, message) => events.event(lease, 'Warning', reason, message),
+      onMissing: isMissing => metrics.networkMissing.set({ network: network.name }, isMissing ? 1 : 0),
+      backoff: exponentialBackoff({ initial: 10_000, max: 300_000, jitter: 'equal' }),
+    });
+    return guard$.pipe(switchMap(() => throwError(() => new NetworkReplaced())));
   };
 
   const terms$ = leadership.term$.pipe(

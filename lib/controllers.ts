@@ -51,6 +51,8 @@ export interface ControllersDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly hooks: ControllerHooks;
+  /** Hetzner says that there is no such network. */
+  readonly onNetworkMissed?: () => void;
 }
 
 /** The controllers that the settings ask for, side by side. */

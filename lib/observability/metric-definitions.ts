@@ -63,6 +63,11 @@ export const metricDefinitions = {
     '1 while Hetzner refuses the token (cloud) or the login (robot), else 0',
     ['api'],
   ),
+  networkMissing: gauge(
+    'hcloud_reactive_network_missing',
+    '1 while the network of HCLOUD_NETWORK does not exist any more, else 0',
+    ['network'],
+  ),
   routeSyncs: counter('route_controller_route_sync_total', 'Reconciliations of routes', []),
   taintRemovalDelay: histogram(
     'node_controller_cloud_provider_taint_removal_delay_seconds',

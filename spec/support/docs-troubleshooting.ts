@@ -93,6 +93,15 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: 'The token is good for reading only: nodes are initialised, but no route and no load balancer is made.',
     toDo: 'Create a token with the permissions Read & Write and put it into the Secret. From a file it is taken over without a restart.',
   },
+  'Found the network gone': {
+    meaning:
+      'The network of `HCLOUD_NETWORK` was deleted while the controller ran. Routes can not be kept, and no load balancer is attached.',
+    toDo: 'Make a network of the same name again and attach the servers: it is taken over within five minutes, without a restart. Where `HCLOUD_NETWORK` is an id, set the new one.',
+  },
+  'Failed to look for the network, will try again': {
+    meaning: 'Hetzner did not answer the question whether there is a network of the name again.',
+    toDo: nothing,
+  },
   'Held back changes, as Hetzner knows no server of this cluster': {
     meaning:
       'Not one server of the nodes is in the project, so it may be another one. Load balancers are not made and routes are not deleted until one is.',

@@ -48,6 +48,8 @@ export interface NetworkRoutesDeps {
   readonly safety$: Observable<unknown>;
   /** How much older than a Node the list of servers may be that tells its address, in ms. */
   readonly maxAge: number;
+  /** Hetzner says that there is no such network. */
+  readonly onNetworkMissed?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -65,7 +67,10 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
   const priority = 'route';
   const read = async (signal: AbortSignal): Promise<Network> => {
     const found = await cloud.getNetwork(id, { priority, signal });
-    if (found === undefined) throw new Error(`Network ${name} (${id}) no longer exists`);
+    if (found === undefined) {
+      deps.onNetworkMissed?.();
+      throw new Error(`Network ${name} (${id}) no longer exists`);
+    }
     return found;
   };
   const holdOff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });

@@ -1,0 +1,85 @@
+import { exhaustMap, filter, map, merge, type Observable, pairwise, startWith } from 'rxjs';
+import type { Cloud } from './hetzner/cloud.ts';
+import type { Servers } from './hetzner/servers.ts';
+import type { CallOptions, Network } from './hetzner/types.ts';
+import { wait } from './kubernetes/wait.ts';
+import type { Logger } from './observability/logger.ts';
+import { fromAbortable } from './streams/from-abortable.ts';
+
+export interface NetworkGuardDeps {
+  /** The network as the term of leadership found it. */
+  readonly network: Network;
+  /** HCLOUD_NETWORK. */
+  readonly wanted: string;
+  readonly cloud: Pick<Cloud, 'findNetwork'>;
+  readonly servers: Pick<Servers, 'changes$'>;
+  /** Somebody who read the network was told that there is none. */
+  readonly missed$: Observable<unknown>;
+  readonly logger: Logger;
+  /** Tells users about the controller itself. */
+  readonly warn: (reason: string, message: string) => void;
+  /** Told whether the network is missing. */
+  readonly onMissing: (isMissing: boolean) => void;
+  /** ms to wait after the n-th look in a row, n from 0. */
+  readonly backoff: (attempt: number) => number;
+}
+
+/** The network has become another one: all that was made for the old one has to be made anew. */
+export class NetworkReplaced extends Error {
+  override readonly name = 'NetworkReplaced';
+}
+
+/**
+ * Notices that the network was deleted, tells of it once, and looks for one of the same name or id ever more rarely.
+ * Emits when there is another one. No request while nothing speaks for a loss: a reader found none, or suddenly no
+ * server is in it.
+ */
+export function networkGuard(deps: NetworkGuardDeps): Observable<Network> {
+  const { network, servers, missed$ } = deps;
+  const emptied$ = servers.changes$.pipe(
+    map(list => list.servers.some(({ privateNets }) => privateNets.some(net => net.network === network.id))),
+    startWith(false),
+    pairwise(),
+    filter(([before, now]) => before && !now),
+  );
+  return merge(missed$, emptied$).pipe(
+    exhaustMap(() => fromAbortable(signal => lookFor(deps, signal))),
+    filter(found => found !== undefined && found.id !== network.id),
+    map(found => found as Network),
+  );
+}
+
+/** Looks until there is one; undefined where the signal ends it. */
+async function lookFor(deps: NetworkGuardDeps, signal: AbortSignal): Promise<Network | undefined> {
+  const { network, wanted, cloud, logger, warn, onMissing, backoff } = deps;
+  const o: CallOptions = { priority: 'refresh', signal };
+  const fields = { network: network.name, networkID: network.id };
+  let told = false;
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
+    const found = await cloud.findNetwork(wanted, o).catch(err => {
+      signal.throwIfAborted();
+      logger.warn('Failed to look for the network, will try again', { ...fields, err });
+      return 'unknown' as const;
+    });
+    if (found !== undefined && found !== 'unknown') {
+      onMissing(false);
+      if (found.id !== network.id)
+        logger.info('Found another network under the name, starting anew with it', {
+          network: found.name,
+          networkID: found.id,
+        });
+      else if (told) logger.info('Found the network again', fields);
+      return found;
+    }
+    if (found === undefined && !told) {
+      told = true;
+      onMissing(true);
+      const hint =
+        'make a network of this name again, which is taken over without a restart, or set HCLOUD_NETWORK to another one';
+      logger.error('Found the network gone', { ...fields, setting: 'HCLOUD_NETWORK', hint });
+      warn('NetworkNotFound', `The network ${network.name} (${network.id}) does not exist any more: ${hint}`);
+    }
+    await wait(backoff(attempt), signal);
+  }
+  return undefined;
+}
