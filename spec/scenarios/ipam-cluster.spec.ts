@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eventually } from '../support/cluster.ts';
+import type { ControllerProcess } from '../support/controller-process.ts';
 import type { KubeObject } from '../support/kube-client.ts';
 import { createNode } from '../support/nodes.ts';
 import { networkUnavailable, routesOf, type Scenario, scenarios } from '../support/scenario.ts';
@@ -41,25 +42,33 @@ describe('pod CIDRs of nodes in two networks', () => {
     return nodes.map(({ metadata, spec }) => `${metadata.name} ${spec.podCIDR}`);
   };
 
+  /** Every second one in each network. */
+  const joinAll = (s: Scenario, pool: number, from: number, to: number): Promise<unknown> =>
+    Promise.all(
+      Array.from({ length: to - from + 1 }, (_, k) => from + k).map(async i => {
+        if (i % 2 === 0) s.addServer(i);
+        else s.hetzner.servers.create({ name: `w${i}`, network: pool, ip: `172.16.1.${i}` });
+        await createNode(s.cluster, { name: `w${i}` });
+      }),
+    );
+  const addPool = (s: Scenario): number =>
+    s.hetzner.networks.create({ name: 'pool', ipRange: '172.16.0.0/16', subnets: ['172.16.0.0/16'] }).id;
+  const leads = (controller: ControllerProcess) =>
+    controller.waitForLine(({ msg }) => msg === 'Became the leader', 'it leads');
+
   it('are allocated, routed, and never given twice when another replica takes over', async t => {
     const s = await scenario(t);
-    const pool = s.hetzner.networks.create({ name: 'pool', ipRange: '172.16.0.0/16', subnets: ['172.16.0.0/16'] }).id;
-    const join = async (i: number): Promise<void> => {
-      if (i % 2 === 0) s.addServer(i);
-      else s.hetzner.servers.create({ name: `w${i}`, network: pool, ip: `172.16.1.${i}` });
-      await createNode(s.cluster, { name: `w${i}` });
-    };
-    const numbers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, k) => from + k);
-    await Promise.all(numbers(1, 10).map(join));
+    const pool = addPool(s);
+    await joinAll(s, pool, 1, 10);
     const first = s.start({ args, env });
-    await first.waitForLine(({ msg }) => msg === 'Became the leader', 'the first leads');
+    await leads(first);
     const second = s.start({ args, env });
     const before = await allRouted(s, 10, pool);
 
-    await Promise.all(numbers(11, 20).map(join));
+    await joinAll(s, pool, 11, 20);
     await first.waitForLine(({ msg, node }) => msg === 'Allocated pod CIDR' && node === 'w11', 'the first serves w11');
     first.kill('SIGKILL');
-    await Promise.all(numbers(21, 30).map(join));
+    await joinAll(s, pool, 21, 30);
     const after = await allRouted(s, 30, pool);
     await second.waitForLine(({ msg }) => msg === 'Began to allocate pod CIDRs', 'the second allocates');
 
@@ -76,5 +85,28 @@ describe('pod CIDRs of nodes in two networks', () => {
     }
     const fenced = (await nodesOf(s)).filter(({ metadata }) => JSON.stringify(metadata.annotations).includes('fence'));
     assert.deepEqual(fenced, []);
+  });
+
+  it('are not given twice by a leader that was paused in the middle of it', async t => {
+    const s = await scenario(t);
+    const pool = addPool(s);
+    const first = s.start({ args, env });
+    await leads(first);
+    const second = s.start({ args, env });
+    await second.waitForLine(({ msg }) => msg === 'Observed another leader', 'the second follows');
+    await joinAll(s, pool, 1, 20);
+    await first.waitForLine(({ msg }) => msg === 'Allocated pod CIDR', 'the first allocates');
+    first.kill('SIGSTOP');
+    await joinAll(s, pool, 21, 30);
+    const before = await allRouted(s, 30, pool);
+    first.kill('SIGCONT');
+    await first.waitForLine(({ msg }) => msg === 'Lost the leadership', 'the first notices');
+    await joinAll(s, pool, 31, 40);
+    const after = await allRouted(s, 40, pool);
+    assert.deepEqual(
+      before.filter(line => !after.includes(line)),
+      [],
+    );
+    assert.equal(new Set(after.map(line => line.split(' ')[1])).size, 40);
   });
 });
