@@ -61,6 +61,7 @@ robustness: $(MODULES) ## each fault in each call, a month of churn, a week of s
 
 interleavings: $(MODULES) ## courses of events in orders nobody has seen (ARGS=how many, 300 when not given; SEED=one again)
 	@SEEDS=$(or $(ARGS),300) $(NODE) --test --test-reporter=dot spec/robustness/interleavings.spec.ts
+	@STEPS=20000 $(NODE) --test --test-reporter=dot spec/scenarios/life-at-random.spec.ts
 
 bench: $(BUNDLE) ## figures beside the targets, against a real kube-apiserver
 	@$(NODE) spec/support/assets.ts

@@ -14,7 +14,7 @@ import { type VirtualController, virtualApp } from '../support/virtual-app.ts';
  * over, each node whose machine is gone is.
  */
 const seed = Number(process.env.SEED ?? 4);
-const steps = Number(process.env.STEPS ?? 10_000);
+const steps = Number(process.env.STEPS ?? 3_000);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown';

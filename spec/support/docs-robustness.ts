@@ -91,7 +91,9 @@ kept here. Against whom it defends itself says [SECURITY.md](../SECURITY.md).
 | a month of churn | days of it (\`spec/scale/soak.spec.ts\`) | \`make robustness ARGS="--only soak"\` |
 | a week of quota that others use up | days of it (\`spec/scale/quota-week.spec.ts\`) | \`make robustness ARGS="--only quota-week"\` |
 | churn in real time, failovers, an empty quota | what happens in each (\`spec/scenarios\`: replicas, hetzner-trouble) | \`make bench ARGS="--only quota,renamed,failovers,soak"\` |
-| nodes and faults at random; more with SEED and STEPS | \`spec/scenarios/life-at-random.spec.ts\` | |
+| interleavings: all controllers, each order chosen by a seed (of events, timers, answers, watch events) | 6 seeds, one of them new (\`spec/robustness/interleavings.spec.ts\`) | \`make interleavings\`: 300 new ones (ARGS=seeds; SEED=one again) |
+| 1,000 nodes that join at once, 5,000 in 50 networks | 60 nodes in 10 networks (\`spec/scenarios/networks.spec.ts\`) | \`make bench ARGS="--only scale"\` |
+| nodes and faults at random; more with SEED and STEPS | \`spec/scenarios/life-at-random.spec.ts\` | with \`make interleavings\` |
 | load balancers and faults at random; more with SEED and RUNS | \`spec/scenarios/load-balancer-random.spec.ts\` | |
 | a million keys in the work queue | \`spec/scale/workqueue.spec.ts\` | |
 | text, JSON and certificates from outside | \`spec/robustness/hostile-input.spec.ts\`, \`tls.spec.ts\`, \`spec/settings/fuzz.spec.ts\` | |
