@@ -2,6 +2,7 @@ import { exhaustMap, filter, map, merge, type Observable, pairwise, startWith } 
 import type { Cloud } from './hetzner/cloud.ts';
 import type { Servers } from './hetzner/servers.ts';
 import type { CallOptions, Network } from './hetzner/types.ts';
+import type { EventReason } from './kubernetes/event-reasons.ts';
 import { wait } from './kubernetes/wait.ts';
 import type { Logger } from './observability/logger.ts';
 import { fromAbortable } from './streams/from-abortable.ts';
@@ -17,7 +18,7 @@ export interface NetworkGuardDeps {
   readonly missed$: Observable<unknown>;
   readonly logger: Logger;
   /** Tells users about the controller itself. */
-  readonly warn: (reason: string, message: string) => void;
+  readonly warn: (reason: EventReason, message: string) => void;
   /** Told whether the network is missing. */
   readonly onMissing: (isMissing: boolean) => void;
   /** ms to wait after the n-th look in a row, n from 0. */

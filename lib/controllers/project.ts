@@ -1,5 +1,6 @@
 import { ignoreElements, type Observable, Subject, tap } from 'rxjs';
 import type { CallOptions } from '../hetzner/types.ts';
+import type { EventReason } from '../kubernetes/event-reasons.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Instances } from './instances.ts';
@@ -26,7 +27,7 @@ export interface ProjectDeps {
   readonly witness: Witness;
   readonly instances: Pick<Instances, 'latest' | 'readBest' | 'credentialsSince' | 'changes$'>;
   /** Tells users about the controller itself. */
-  readonly warn: (reason: string, message: string) => void;
+  readonly warn: (reason: EventReason, message: string) => void;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
 }

@@ -2,6 +2,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { KubeClient } from './client.ts';
 import { isForbidden, isNotFound } from './errors.ts';
+import type { EventReason } from './event-reasons.ts';
 import { createEventCorrelator, type EventSeries, type EventTarget, type EventType } from './event-series.ts';
 import { wait } from './wait.ts';
 
@@ -9,7 +10,7 @@ export type { EventTarget, EventType } from './event-series.ts';
 
 export interface EventRecorder {
   /** Tells users about `target` (`kubectl describe`). Returns at once and never fails: an event is never worth blocking work. */
-  event(target: EventTarget, type: EventType, reason: string, message: string): void;
+  event(target: EventTarget, type: EventType, reason: EventReason, message: string): void;
   /** Sends what is waiting, for `closeTimeout` at most, and ends. */
   close(): Promise<void>;
 }

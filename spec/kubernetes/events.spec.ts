@@ -49,7 +49,7 @@ const withRecorder = async (
 describe('event recorder', () => {
   it('BUG-090: creates an Event that kubectl describe shows', () =>
     withRecorder(created, async ({ recorder, server }) => {
-      recorder.event(w1, 'Warning', 'Failed', 'no server');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'no server');
       await recorder.close();
       const [seen] = server.seen;
       assert.deepEqual([seen?.method, seen?.path], ['POST', '/api/v1/namespaces/default/events']);
@@ -61,7 +61,7 @@ describe('event recorder', () => {
         kind: 'Event',
         involvedObject: { kind: 'Node', apiVersion: 'v1', name: 'w1', uid: 'u1' },
         type: 'Warning',
-        reason: 'Failed',
+        reason: 'FailedToCreateRoute',
         message: 'no server',
         source: { component: 'ccm' },
         reportingComponent: 'ccm',
@@ -76,7 +76,7 @@ describe('event recorder', () => {
   it('puts the event of a namespaced object beside it', () =>
     withRecorder(created, async ({ recorder, server }) => {
       const service = { ...w1, kind: 'Service', namespace: 'shop' };
-      recorder.event(service, 'Normal', 'r', 'm');
+      recorder.event(service, 'Normal', 'Synced', 'm');
       await recorder.close();
       assert.equal(server.seen[0]?.path, '/api/v1/namespaces/shop/events');
       assert.deepEqual(JSON.parse(server.seen[0]?.body ?? '').involvedObject, service);
@@ -84,10 +84,10 @@ describe('event recorder', () => {
 
   it('BUG-090: counts the same event up instead of creating another', () =>
     withRecorder(created, async ({ recorder, server, clock }) => {
-      recorder.event(w1, 'Warning', 'Failed', 'm');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
       await server.requested(1);
       clock.advance(minute);
-      recorder.event(w1, 'Warning', 'Failed', 'm');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
       await server.requested(2);
       const name = JSON.parse(server.seen[0]?.body ?? '').metadata.name;
       assert.deepEqual(
@@ -99,12 +99,12 @@ describe('event recorder', () => {
 
   it('takes another message, another reason, another object and a long silence for new events', () =>
     withRecorder(created, async ({ recorder, server, clock }) => {
-      recorder.event(w1, 'Warning', 'Failed', 'm');
-      recorder.event(w1, 'Warning', 'Failed', 'other');
-      recorder.event(w1, 'Warning', 'Other', 'm');
-      recorder.event({ ...w1, uid: 'u2' }, 'Warning', 'Failed', 'm');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'other');
+      recorder.event(w1, 'Warning', 'DeletingNode', 'm');
+      recorder.event({ ...w1, uid: 'u2' }, 'Warning', 'FailedToCreateRoute', 'm');
       clock.advance(10 * minute + 1);
-      recorder.event(w1, 'Warning', 'Failed', 'm');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
       await recorder.close();
       assert.deepEqual(
         server.seen.map(seen => seen.method),
@@ -115,7 +115,7 @@ describe('event recorder', () => {
 
   it('sends many of one event that come at once as one count', () =>
     withRecorder(created, async ({ recorder, server }) => {
-      for (let i = 0; i < 10; i++) recorder.event(w1, 'Warning', 'Failed', 'm');
+      for (let i = 0; i < 10; i++) recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
       await recorder.close();
       assert.equal(server.seen.length, 2);
       assert.equal(JSON.parse(server.seen[1]?.body ?? '').count, 10);
@@ -123,11 +123,11 @@ describe('event recorder', () => {
 
   it('drops events about one object beyond 25, then lets one through in 5 minutes', () =>
     withRecorder(created, async ({ recorder, server, clock }) => {
-      for (let i = 0; i < 40; i++) recorder.event(w1, 'Warning', 'Failed', `m${i}`);
-      recorder.event({ ...w1, name: 'w2', uid: 'u2' }, 'Warning', 'Failed', 'm');
+      for (let i = 0; i < 40; i++) recorder.event(w1, 'Warning', 'FailedToCreateRoute', `m${i}`);
+      recorder.event({ ...w1, name: 'w2', uid: 'u2' }, 'Warning', 'FailedToCreateRoute', 'm');
       clock.advance(5 * minute);
-      recorder.event(w1, 'Warning', 'Failed', 'later');
-      recorder.event(w1, 'Warning', 'Failed', 'too soon');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'later');
+      recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'too soon');
       await recorder.close();
       const messages = server.seen.map(seen => JSON.parse(seen.body).message);
       assert.deepEqual(messages.slice(24), ['m24', 'm', 'later']);
@@ -138,9 +138,9 @@ describe('event recorder', () => {
       (seen, response) =>
         seen.method === 'PATCH' ? json(response, 404, status(404, 'NotFound')) : json(response, 201, {}),
       async ({ recorder, server }) => {
-        recorder.event(w1, 'Warning', 'Failed', 'm');
+        recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
         await server.requested(1);
-        recorder.event(w1, 'Warning', 'Failed', 'm');
+        recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
         await server.requested(3);
         assert.equal(JSON.parse(server.seen[2]?.body ?? '').count, 2);
       },
@@ -150,8 +150,8 @@ describe('event recorder', () => {
     withRecorder(
       (_, response) => json(response, 403, status(403, 'Forbidden')),
       async ({ recorder, logger }) => {
-        recorder.event(w1, 'Warning', 'Failed', 'a');
-        recorder.event(w1, 'Warning', 'Failed', 'b');
+        recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'a');
+        recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'b');
         await recorder.close();
         assert.deepEqual(
           logger.lines.map(line => line.level),
@@ -164,7 +164,7 @@ describe('event recorder', () => {
     withRecorder(
       () => undefined,
       async ({ recorder, server }) => {
-        recorder.event(w1, 'Warning', 'Failed', 'm');
+        recorder.event(w1, 'Warning', 'FailedToCreateRoute', 'm');
         await server.requested(1);
         const started = performance.now();
         await recorder.close();

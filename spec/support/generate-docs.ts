@@ -5,6 +5,7 @@ import { annotationPrefix, ignoredAnnotations } from '../../lib/controllers/load
 import { renderReference } from '../../lib/settings/reference.ts';
 import { renderChartReadme, renderValuesSchema } from './chart-docs.ts';
 import { annotationReference } from './docs-annotations.ts';
+import { eventsReference } from './docs-events.ts';
 import { logExamples, logLinesReference } from './docs-logs.ts';
 import { logKeysReference, metricsReference } from './docs-observability.ts';
 import { renderRobustness } from './docs-robustness.ts';
@@ -35,6 +36,15 @@ ${logLinesReference()}
 Of each line at \`info\`, with made-up values.
 
 ${logExamples()}
+`;
+
+const renderEvents = (): string => `# Events
+
+What users are told where they look first: \`kubectl describe\` of a Node or Service, and of the Lease of the leader election
+for what concerns the controller itself. The component is \`hcloud-cloud-controller-manager\`, as the peer's. The same event again
+within ten minutes counts up the one there is; what stays wrong is told about once an hour. \`…\` stands for what differs.
+
+${eventsReference()}
 `;
 
 const renderMetrics = (): string => `# Metrics
@@ -68,6 +78,7 @@ export const documents: ReadonlyArray<{ readonly path: string; readonly render: 
   { path: 'docs/annotations.md', render: renderAnnotations },
   { path: 'docs/logs.md', render: renderLogs },
   { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
+  { path: 'docs/events.md', render: renderEvents },
   { path: 'docs/metrics.md', render: renderMetrics },
   { path: 'docs/robustness.md', render: renderRobustness },
   { path: 'charts/hcloud-reactive-controller/README.md', render: renderChartReadme },

@@ -1,3 +1,4 @@
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Clock } from '../../streams/clock.ts';
@@ -10,7 +11,7 @@ import type { LifecycleChange } from './plan.ts';
 /** What users are told about the life of a node, in events and log lines. */
 export interface Reports {
   /** The node is not ours to judge. */
-  leftAlone(node: KubeNode, reason: string, problem: string, run: Reconcile): void;
+  leftAlone(node: KubeNode, reason: EventReason, problem: string, run: Reconcile): void;
   /** A deletion that rests on little is announced, so that somebody can step in; one that rests on nothing is held back. */
   doubtful(node: KubeNode, problem: string, trust: Trust, run: Reconcile): void;
   /** The list lacks a server that exists. */
@@ -31,7 +32,7 @@ const messages = {
 export function createReports(events: Pick<EventRecorder, 'event'>, clock: Pick<Clock, 'monotonic'>): Reports {
   const reminders = createReminders(clock);
   const isNews = ({ name }: KubeNode, what: string): boolean => reminders.isNews(name, what);
-  const warn = (node: KubeNode, reason: string, message: string): void =>
+  const warn = (node: KubeNode, reason: EventReason, message: string): void =>
     events.event(nodeTarget(node), 'Warning', reason, message);
   const about = ({ name, providerID }: KubeNode) => ({ node: name, providerID });
 

@@ -1,4 +1,5 @@
 import type { HealthCheck, HTTPOptions, ServiceBody } from '../../hetzner/lb-types.ts';
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { KubeService, ServicePort } from '../../kubernetes/types.ts';
 import type { LoadBalancerConfig } from './config.ts';
 
@@ -10,7 +11,7 @@ export interface DesiredListeners {
 
 /** Why a port has no listener; the reason is that of its event, where there is a special one. */
 export interface ListenerProblem {
-  readonly reason?: string;
+  readonly reason?: EventReason;
   readonly text: string;
 }
 

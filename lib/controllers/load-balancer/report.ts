@@ -1,5 +1,6 @@
 import { isLimitExceeded } from '../../hetzner/errors.ts';
 import type { LoadBalancer, LoadBalancerBody } from '../../hetzner/lb-types.ts';
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { EventRecorder, EventTarget } from '../../kubernetes/events.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
@@ -58,8 +59,8 @@ export const serviceTarget = ({ name, namespace, uid }: KubeService): EventTarge
 export const createReport = ({ events, nodes }: ReportDeps) => ({
   about(service: KubeService): ServiceReport {
     const on = serviceTarget(service);
-    const normal = (reason: string, message: string): void => events.event(on, 'Normal', reason, message);
-    const warn = (reason: string, message: string): void => events.event(on, 'Warning', reason, message);
+    const normal = (reason: EventReason, message: string): void => events.event(on, 'Normal', reason, message);
+    const warn = (reason: EventReason, message: string): void => events.event(on, 'Warning', reason, message);
     const called = ({ name, id }: LoadBalancer): string => `load balancer ${name} (${id})`;
     const failed = (problem: string): void =>
       warn('SyncLoadBalancerFailed', `Could not bring the load balancer in line: ${problem}`);

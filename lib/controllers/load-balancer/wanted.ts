@@ -1,3 +1,4 @@
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { parseLabelSelector } from '../../kubernetes/label-selector.ts';
 import type { KubeService } from '../../kubernetes/types.ts';
 import { nearestName } from '../../settings/nearest.ts';
@@ -8,13 +9,13 @@ import { configOf, type LoadBalancerConfig } from './config.ts';
 /** What users should be told: an event with this reason on the Service, or on a node. */
 export interface Notice {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
   /** Name of the node it is about; undefined for the Service. */
   readonly node?: string;
 }
 
-export const warning = (reason: string, message: string): Notice => ({ type: 'Warning', reason, message });
+export const warning = (reason: EventReason, message: string): Notice => ({ type: 'Warning', reason, message });
 
 export interface Wanted {
   readonly config: LoadBalancerConfig;

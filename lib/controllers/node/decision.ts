@@ -1,3 +1,4 @@
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Located, Machine } from '../instances.ts';
 import { desiredNode, type NodeSettings } from './desired.ts';
@@ -14,12 +15,12 @@ export type NodeDecision =
       readonly misconfigured: readonly { readonly address: string; readonly problem: string }[];
     }
   /** Better news are needed: until then it stays as it is. The reason is that of an event. */
-  | { readonly kind: 'wait'; readonly reason: string; readonly problem: string }
+  | { readonly kind: 'wait'; readonly reason: EventReason; readonly problem: string }
   /** It waits to be initialised, but not by us. */
   | { readonly kind: 'leave'; readonly problem: string };
 
 export function decideNode(node: KubeNode, located: Located, settings: NodeSettings): NodeDecision {
-  const wait = (reason: string, problem: string): NodeDecision => ({ kind: 'wait', reason, problem });
+  const wait = (reason: EventReason, problem: string): NodeDecision => ({ kind: 'wait', reason, problem });
   switch (located.kind) {
     case 'foreign':
       return isUninitialized(node) ? { kind: 'leave', problem: located.problem } : labelsOnly(node);

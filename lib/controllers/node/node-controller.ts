@@ -14,6 +14,7 @@ import {
 import type { Priority } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
 import type { Store } from '../../kubernetes/store.ts';
@@ -189,7 +190,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   }
 
   /** The node keeps its taint until a list of servers brings better news. */
-  function wait(node: KubeNode, reason: string, problem: string, { log }: Reconcile): Outcome {
+  function wait(node: KubeNode, reason: EventReason, problem: string, { log }: Reconcile): Outcome {
     if (!isUninitialized(node)) {
       log.debug('Left node addresses as they are', { node: node.name, err: problem });
       return done;

@@ -1,4 +1,5 @@
 import { isLimitExceeded } from '../../hetzner/errors.ts';
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
@@ -33,7 +34,7 @@ export function createRouteReport(deps: ReportDeps): RouteReport {
   const network = `network ${deps.networkName} (${deps.networkID})`;
   /** By uid of the node, for as long as the network is looked after. */
   const told = new Set<string>();
-  const warn = (name: string, reason: string, message: string): void => {
+  const warn = (name: string, reason: EventReason, message: string): void => {
     const node = deps.nodes.get(name);
     if (node !== undefined) deps.events.event(nodeTarget(node), 'Warning', reason, message);
   };
