@@ -5,7 +5,7 @@ import { type Cluster, eventually } from '../support/cluster.ts';
 import { type KubeObject, MERGE_PATCH } from '../support/kube-client.ts';
 import { nodePath, setReady } from '../support/nodes.ts';
 import { type PeerState, peerIngress, peerState } from '../support/peer-state.ts';
-import { type Scenario, scenarios } from '../support/scenario.ts';
+import { networkUnavailable, type Scenario, scenarios } from '../support/scenario.ts';
 import { deleteService, servicePath, servicesPath } from '../support/services.ts';
 
 const scenario = scenarios();
@@ -124,8 +124,8 @@ interface Document {
   }[];
 }
 
-async function plan(s: Scenario, code: number): Promise<Document> {
-  const result = await s.command('plan', { args: ['--json'] });
+async function plan(s: Scenario, code: number, env: Readonly<Record<string, string>> = {}): Promise<Document> {
+  const result = await s.command('plan', { args: ['--json'], env });
   assert.equal(result.code, code, `${result.stdout}\n${result.stderr}`);
   return JSON.parse(result.stdout);
 }
@@ -317,6 +317,112 @@ it('says nothing any more once the controller has done what it said', async t =>
   await controller.stop();
   const { stdout } = await s.command('plan');
   assert.equal(stdout, '');
+});
+
+it('speaks with a node selector of the nodes of this instance alone, and of nothing once that has done its part', async t => {
+  const { s, peer } = await peerScenario(t);
+  const groups = { 1: 'a', 2: 'b', 3: 'a', 4: 'b' } as const;
+  const group = (i: number, value: string) =>
+    s.cluster.client.must('PATCH', nodePath(`w${i}`), { metadata: { labels: { 'node-group': value } } }, MERGE_PATCH);
+  for (const i of [1, 2] as const) {
+    await peer.node(i);
+    await group(i, groups[i]);
+  }
+  for (const i of [3, 4] as const) {
+    s.addServer(i);
+    await s.join(i, { labels: { 'node-group': groups[i] } });
+  }
+  await peer.service({ name: 'web', targets: [1, 2] });
+  // Of a node of the other instance, and of nobody.
+  s.hetzner.networks.removeRoute(s.networkID, '10.244.2.0/24', '10.0.1.2');
+  const env = { HCLOUD_SERVER_LABEL_SELECTOR: 'node-group=a' };
+  const document = await plan(s, 2, env);
+  assert.deepEqual(actionsOf(document).sort(), [
+    'loadBalancer Service default/web: add target',
+    'node Node w3: initialise',
+    'node Node w3: replace addresses',
+    'route Network k8s: create route',
+    'route Node w3: set NetworkUnavailable',
+  ]);
+  const route = document.controllers.flatMap(({ changes }) => changes).find(({ action }) => action === 'create route');
+  assert.equal(route?.details.destination, '10.244.3.0/24');
+  assert.deepEqual(writesOf(s), []);
+
+  const controller = s.start({ env });
+  await s.waitRouted(3);
+  await eventually('the target', async () => s.hetzner.loadBalancers.list()[0]?.targets.length === 3 || undefined);
+  await controller.stop();
+  assert.equal((await plan(s, 0, env)).changes.total, 0);
+  assert.ok((await plan(s, 2)).changes.total > 0, 'the other nodes are still to do');
+});
+
+it('speaks with several networks of the routes of each, and of nothing once they are there', async t => {
+  const { s } = await peerScenario(t);
+  const env = { HCLOUD_NETWORK: 'k8s', HCLOUD_WORKER_NETWORK_REGEX: 'workers-[0-9]+' };
+  const workers = s.hetzner.networks.create({
+    name: 'workers-1',
+    ipRange: '172.16.0.0/16',
+    subnets: ['172.16.0.0/24'],
+  });
+  const other = s.hetzner.networks.create({ name: 'others', ipRange: '172.17.0.0/16', subnets: ['172.17.0.0/24'] });
+  s.addServer(1);
+  await s.join(1);
+  s.hetzner.servers.create({ name: 'w2', network: workers.id, ip: '172.16.0.2' });
+  await s.join(2);
+  s.hetzner.servers.create({ name: 'w3', network: other.id, ip: '172.17.0.3' });
+  await s.join(3);
+  const document = await plan(s, 2, env);
+  const routes = document.controllers
+    .flatMap(({ changes }) => changes)
+    .filter(({ action }) => action === 'create route')
+    .map(({ object, details }) => `${object}: ${details.destination} ${details.gateway}`);
+  assert.deepEqual(routes.sort(), [
+    'Network k8s: 10.244.1.0/24 10.0.1.1',
+    'Network workers-1: 10.244.2.0/24 172.16.0.2',
+  ]);
+  const addresses = actionsOf(document).filter(action => action.endsWith('replace addresses'));
+  assert.deepEqual(addresses.sort(), [
+    'node Node w1: replace addresses',
+    'node Node w2: replace addresses',
+    'node Node w3: replace addresses',
+  ]);
+  assert.deepEqual(writesOf(s), []);
+
+  const controller = s.start({ env });
+  const routesOf = (id: number) => s.hetzner.networks.get(id)?.routes.length;
+  await eventually(
+    'the routes',
+    async () => (routesOf(s.networkID) === 1 && routesOf(workers.id) === 1) || undefined,
+    30_000,
+  );
+  for (const name of ['w1', 'w2']) await s.waitForNode(name, node => networkUnavailable(node) === 'False', 30_000);
+  await s.waitInitialised('w3');
+  await controller.stop();
+  assert.equal(routesOf(other.id), 0);
+  assert.deepEqual(actionsOf(await plan(s, 0, env)), []);
+});
+
+it('plans nothing in a project that knows no server of the cluster, and says why', async t => {
+  const { s, peer } = await peerScenario(t);
+  const id = await peer.node(1);
+  await peer.service({ name: 'left', targets: [1] });
+  await deleteService(s.cluster, 'left');
+  await s.cluster.client.must('POST', servicesPath(), {
+    metadata: { name: 'new', annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' } },
+    spec: { type: 'LoadBalancer', ports: [{ port: 80, protocol: 'TCP' }] },
+  });
+  // As the project of another token would look like.
+  for (const one of s.hetzner.loadBalancers.list()) s.hetzner.loadBalancers.remove(one.id);
+  s.hetzner.servers.remove(id);
+  s.hetzner.networks.addRoute(s.networkID, '10.244.99.0/24', '10.0.1.99');
+  const document = await plan(s, 0);
+  assert.deepEqual(actionsOf(document), []);
+  const notes = document.controllers.flatMap(one => one.notes).filter(({ text }) => text.includes('another project'));
+  assert.deepEqual(notes.map(({ object }) => object).sort(), [
+    'Network k8s',
+    'Service default/left',
+    'Service default/new',
+  ]);
 });
 
 it('ends with exit code 1 and one line when Hetzner refuses the token, the network is not there or Kubernetes is not', async t => {
