@@ -66,7 +66,7 @@ export const createEventCorrelator = (): ((
     const tokens = Math.min(burst, before.tokens + (now - before.filledAt) / refill);
     const ok = tokens >= 1;
     // One that is full again is as good as none.
-    const isFull = ({ filledAt }: Bucket): boolean => now - filledAt >= burst * refill;
+    const isFull = (bucket: Bucket): boolean => bucket.tokens + (now - bucket.filledAt) / refill >= burst;
     remember(buckets, key, { tokens: ok ? tokens - 1 : tokens, filledAt: now }, isFull);
     return ok;
   };

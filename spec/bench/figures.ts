@@ -111,7 +111,7 @@ export const figures = {
   failovers: figure('two writers at once over 100 failovers', 'writes outside of the term', 'not measured', '0', 0),
   soak: figure(
     '20 minutes of churn: growth after the first quarter',
-    'MiB heap / MiB resident / open files / sockets',
+    'MiB heap / MiB resident / handles / sockets',
     'not measured',
     '0',
     2,

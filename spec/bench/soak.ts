@@ -1,8 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs';
+import { runtimeFlags } from '../../lib/runtime-flags.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { deleteNode, heartbeat, setReady } from '../support/nodes.ts';
 import { createService, deleteService } from '../support/services.ts';
 import type { Result } from './figures.ts';
+import { type Inspector, inspect } from './inspector.ts';
 import { type Bench, type Project, range, sleep, withProject } from './project.ts';
 
 const nodes = 20;
@@ -14,18 +16,23 @@ const annotations = {
   'load-balancer.hetzner.cloud/use-private-ip': 'true',
 };
 
+/** After a collection of garbage. */
 interface Held {
+  /** MiB */
   readonly heap: number;
   readonly resident: number;
-  readonly files: number;
+  /** Timers, sockets and requests under way, as Node.js counts them. */
+  readonly handles: number;
   readonly sockets: number;
 }
 
-const keys = ['heap', 'resident', 'files', 'sockets'] as const;
+const keys = ['heap', 'resident', 'handles', 'sockets'] as const;
+const heldNow = `(({ heapUsed, rss }, handles) => ({ heap: heapUsed / 2 ** 20, resident: rss / 2 ** 20, handles }))(
+  process.memoryUsage(), process.getActiveResourcesInfo().length)`;
 
-const look = async (pid: number, metricsURL: string): Promise<Held> => {
-  const text = await (await fetch(metricsURL, { headers: { connection: 'close' } })).text();
-  const mebibytes = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]) / 2 ** 20;
+const look = async (pid: number, inspector: Inspector): Promise<Held> => {
+  await inspector.collectGarbage();
+  const held = (await inspector.evaluate(heldNow)) as Omit<Held, 'sockets'>;
   const links = readdirSync(`/proc/${pid}/fd`).map(fd => {
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`);
@@ -33,15 +40,10 @@ const look = async (pid: number, metricsURL: string): Promise<Held> => {
       return '';
     }
   });
-  return {
-    heap: mebibytes('nodejs_heap_size_used_bytes'),
-    resident: mebibytes('process_resident_memory_bytes'),
-    files: links.length,
-    sockets: links.filter(link => link.startsWith('socket:')).length,
-  };
+  return { ...held, sockets: links.filter(link => link.startsWith('socket:')).length };
 };
 
-/** Least of each: what is held between the peaks that work and uncollected garbage make. */
+/** Least of each: what is held between the peaks that work makes. */
 const least = (samples: readonly Held[]): Held =>
   Object.fromEntries(keys.map(key => [key, Math.min(...samples.map(one => one[key]))])) as unknown as Held;
 
@@ -80,8 +82,9 @@ export const soak = (bench: Bench): Promise<Result[]> =>
     await project.joinAll(first);
     for (const i of range(1, services)) await createService(project.cluster, { name: `web-${i}`, annotations });
     const [port = 0] = await freePorts(1);
-    const controller = await project.launch({ env: { HCLOUD_METRICS_ADDRESS: `127.0.0.1:${port}` } });
+    const controller = await project.launch({ nodeArgs: [...runtimeFlags, `--inspect=127.0.0.1:${port}`] });
     await project.converged(first);
+    const inspector = await inspect(port);
     const minutes = bench.quick ? 2 : 20;
     const from = Date.now();
     const until = from + minutes * 60 * second;
@@ -89,22 +92,24 @@ export const soak = (bench: Bench): Promise<Result[]> =>
     const watch = async (): Promise<void> => {
       while (Date.now() < until) {
         const at = Date.now() - from;
-        samples.push({ at, ...(await look(controller.process.pid as number, `http://127.0.0.1:${port}/metrics`)) });
-        await sleep(second);
+        samples.push({ at, ...(await look(controller.process.pid as number, inspector)) });
+        await sleep(10 * second);
       }
     };
     await Promise.all([churn(project, until), watch()]);
 
-    const quarter = (n: number): Held => least(samples.filter(({ at }) => Math.floor((at * 4) / (until - from)) === n));
-    const [before, after] = [quarter(1), quarter(3)];
+    inspector.close();
+    const quarters = range(0, 3).map(n =>
+      least(samples.filter(({ at }) => Math.floor((at * 4) / (until - from)) === n)),
+    );
+    const [, before, , after] = quarters as [Held, Held, Held, Held];
     const errors = controller.lines().filter(({ level }) => level === 'error').length;
-    const shown = ({ heap, resident, files, sockets }: Held): string =>
-      `${heap.toFixed(1)} / ${resident.toFixed(1)} / ${files} / ${sockets}`;
+    const shown = quarters.map(one => keys.map(key => Math.round(one[key] * 10) / 10).join(' / ')).join(', ');
     return [
       {
         row: 'soak',
         ours: keys.map(key => Math.max(0, Math.round((after[key] - before[key]) * 10) / 10)),
-        note: `${minutes} min: ${shown(before)}, then ${shown(after)}; ${project.hetzner.count()} requests, ${errors} errors`,
+        note: `${minutes} min, least of each quarter: ${shown}; ${project.hetzner.count()} requests, ${errors} errors`,
       },
     ];
   });
