@@ -63,6 +63,9 @@ interface Poll {
 }
 
 const longestDelay = 5_000;
+/** Actions under way that make polls wait for as long again, and the most of such waits. */
+const busy = 4;
+const longestWait = 3;
 /** ms between polls while none is answered: each one has been tried several times already. */
 const outageDelay = 10_000;
 
@@ -94,7 +97,9 @@ export const createActions = (options: ActionsOptions): Actions => {
       .filter(watched => watched.polling === undefined)
       .map(watched => Math.max(watched.dueAt, heldUntil));
     const first = Math.min(...dues);
-    const together = Math.max(...dues.filter(due => due <= first + mergeWindow));
+    // Of many that end one after the other each waits a little longer, or each would have a poll.
+    const window = mergeWindow * Math.min(1 + Math.floor(all.size / busy), longestWait);
+    const together = Math.max(...dues.filter(due => due <= first + window));
     const ends = Math.min(...[...all.values()].map(watched => watched.since + deadline));
     const next = Math.min(dues.length > 0 ? together : Number.POSITIVE_INFINITY, ends);
     if (next === Number.POSITIVE_INFINITY) return;

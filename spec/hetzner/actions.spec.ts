@@ -92,6 +92,24 @@ describe('waiting for an action', () => {
     t.diagnostic(`${polls.length} polls`);
   });
 
+  it('of a stream of them needs little more than 3 polls a second, and each is late by half a second at most', async t => {
+    const { time, actions, start, polls } = setUp(t);
+    const late: number[] = [];
+    const waits: Promise<void>[] = [];
+    const startedAt = Date.now();
+    // One each 30 ms: some 13 are under way at a time.
+    for (let i = 0; i < 200; i += 1) {
+      const end = Date.now() + 400;
+      waits.push(actions.wait(start(400), calling()).then(() => void late.push(Date.now() - end)));
+      await time.advance(30, 5);
+    }
+    await time.until(Promise.all(waits), 5);
+    const seconds = (Date.now() - startedAt) / 1_000;
+    t.diagnostic(`${polls.length} polls in ${seconds} s`);
+    assert.ok(polls.length < 3.5 * seconds, `${polls.length} polls in ${seconds} s`);
+    assert.ok(Math.max(...late) <= 500, `${Math.max(...late)} ms late`);
+  });
+
   it('BUG-071: polls an action of 5 minutes with growing delay, up to 5 s', async t => {
     const { time, actions, start, polls } = setUp(t);
     const before = Date.now();
