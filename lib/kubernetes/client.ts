@@ -4,7 +4,7 @@ import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Clock, systemClock } from '../streams/clock.ts';
 import type { KubeConnection, TLSMaterial } from './credentials.ts';
-import { errorFromNetwork, errorFromStatus, KubeError } from './errors.ts';
+import { errorFromNetwork, errorFromStatus, isUnreachable, KubeError } from './errors.ts';
 import { resourceOf } from './resource-of.ts';
 import { linkedController } from './wait.ts';
 
@@ -44,6 +44,8 @@ export interface KubeClient {
   request<T>(request: KubeRequest): Promise<T>;
   /** A call whose body goes on (watch): resolves with the headers, then has no timeout of its own. Fails like `request`. */
   stream(request: KubeRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** Monotonic ms at which a call last got no answer, which casts doubt on all connections; -Infinity before the first. */
+  readonly troubleAt?: () => number;
   /** Ends all connections, requests in flight included. */
   close(): Promise<void>;
 }
@@ -129,6 +131,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const base = new URL(connection.server);
   const prefix = base.pathname.replace(/\/+$/, '');
   const agents = new Set<Dispatcher>();
+  let troubleAt = Number.NEGATIVE_INFINITY;
   let current: { readonly tls: TLSMaterial; readonly pools: Pools } | undefined;
 
   /** The pools for the present certificates. Old ones end when their last request has ended. */
@@ -185,7 +188,9 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
       });
     } catch (err) {
       request.signal.throwIfAborted();
-      throw errorFromNetwork(what, err);
+      const failure = errorFromNetwork(what, err);
+      if (isUnreachable(failure)) troubleAt = clock.monotonic();
+      throw failure;
     } finally {
       onRequest?.({ method: request.method, resource, code, durationMs: clock.monotonic() - started });
     }
@@ -229,6 +234,8 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
         if (answer.statusCode >= 300) throw await failed(what, answer);
         return answer.body;
       }),
+
+    troubleAt: () => troubleAt,
 
     close: async () => {
       await Promise.all([...agents].map(agent => agent.destroy().catch(() => undefined)));

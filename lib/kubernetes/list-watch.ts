@@ -36,7 +36,7 @@ export interface ListWatchOptions<T> {
   readonly retry?: RetryRule;
   /** Shortest and longest time, in s, after which the server is asked to end a watch. */
   readonly serverTimeout?: readonly [number, number];
-  /** ms without a byte after which a watch is opened anew. */
+  /** ms without a byte after which a watch is opened anew where a bookmark was due or connections are in doubt. */
   readonly idleTimeout?: number;
   /** ms a watch must live for the failures before it to be forgotten. */
   readonly healthyAfter?: number;
@@ -69,10 +69,11 @@ interface Step {
  * - before going on from a watch that failed or was closed before its time, the server is asked whether it still has that
  *   history (one object, see `lostHistory`); where etcd was lost or restored it has not: list again, at once.
  * - an event that makes no sense: reported, then list again, for the view may be wrong.
- * - silence for `idleTimeout`: the watch is opened anew from where it was, for a half-open connection never says that it is
- *   one. An error only where a bookmark was due (about every minute once something happened since the watch began); of a quiet
- *   collection silence is normal, and asking again costs one cheap request. Silence proves nothing about the server's history,
- *   so after `proofAge` of it that is asked for, too.
+ * - silence for `idleTimeout` where a bookmark was due (about every minute once something happened since the watch began): the
+ *   watch is opened anew from where it was, for a half-open connection never says that it is one. Of a quiet collection silence
+ *   is normal: its watch goes on until the server ends it, or five seconds longer, but is opened anew after `idleTimeout` where
+ *   any call got no answer since. (A dead peer ends the connection by TCP's keep-alive within a minute.) Silence proves
+ *   nothing about the server's history, so after `proofAge` of it that is asked for, too.
  *
  * Rules after client-go's reflector and kube-rs' watcher. Unsubscribing aborts the request in flight at once.
  */

@@ -40,10 +40,18 @@ export const watchOnce = <T>(
     const timeoutSeconds = Math.round(shortest + random() * (longest - shortest));
     const { controller, unlink } = linkedController(parent);
     let wentSilent = false;
-    const silent = (): void => {
+    /**
+     * kube-apiserver sends no bookmark as long as the version is still the one the watch began with, so such silence is
+     * normal until the server ends the watch, unless a call that got no answer casts doubt on the connection.
+     */
+    const silent = (): number | undefined => {
+      const left = (openedAt ?? 0) + timeoutSeconds * 1000 + timeoutSlack - clock.monotonic();
+      if (rv === from.rv && left > 0 && !isInDoubt()) return Math.min(idleTimeout, left);
       wentSilent = true;
       controller.abort();
+      return undefined;
     };
+    const isInDoubt = (): boolean => openedAt !== undefined && (client.troubleAt?.() ?? -1) >= openedAt;
     let { rv, witness }: Position = from;
     let openedAt: number | undefined;
     const lived = (): number => (openedAt === undefined ? 0 : clock.monotonic() - openedAt);
@@ -89,8 +97,7 @@ export const watchOnce = <T>(
       return resume(new KubeError({ status: 0, reason: 'ShortWatch', message }));
     } catch (err) {
       if (wentSilent) {
-        // kube-apiserver sends no bookmark as long as the version is still the one the watch began with: such silence is normal.
-        if (!bookmarksSeen || rv === from.rv) return resume(undefined, rv === from.rv);
+        if (!bookmarksSeen || rv === from.rv) return resume(undefined, rv === from.rv && !isInDoubt());
         return resume(new KubeError({ status: 0, reason: 'Idle', message: `${what}: silent for ${idleTimeout} ms` }));
       }
       if (err instanceof BadEvent || isGone(err)) return listAgain(err);

@@ -323,15 +323,29 @@ describe('listWatch', () => {
     assert.equal(streams[1]?.request.query?.resourceVersion, '20');
   });
 
-  it('BUG-073: opens a watch of a quiet collection anew after 90 s, without a word, for it might be dead', async () => {
-    const { streams, log } = await start({ list });
-    for (let i = 0; i < 3; i++) await pass(90_000);
-    assert.deepEqual(
-      streams.map(stream => stream.aborted),
-      [true, true, true, false],
-    );
+  it('BUG-073: keeps the watch of a quiet collection until the server should have ended it, and 5 s, without a word', async () => {
+    const { streams, log } = await start({ list }, { random: () => 0 });
+    await pass(304_999);
+    assert.deepEqual([streams.length, streams[0]?.aborted], [1, false]);
+    await pass(1);
+    assert.deepEqual([streams.length, streams[0]?.aborted], [2, true]);
     assert.ok(streams.every(stream => stream.request.query?.resourceVersion === '10'));
     assert.equal(log.filter(isList).length, 1);
+    assert.equal(got.length, 3);
+  });
+
+  it('BUG-073: opens the watch of a quiet collection anew 90 s after its last byte where a call got no answer since', async () => {
+    const { client, streams, log } = await start({ list }, { random: () => 0.5 });
+    await pass(90_000);
+    await pass(10_000);
+    assert.equal(streams.length, 1);
+    const at = Date.now();
+    Object.assign(client, { troubleAt: () => at });
+    await pass(80_000);
+    assert.deepEqual([streams.length, streams[0]?.aborted], [2, true]);
+    assert.equal(log.filter(isCheck).length, 1, 'after trouble the history is asked for first');
+    for (let i = 0; i < 3; i++) await pass(90_000);
+    assert.equal(streams.length, 2, 'that trouble is over');
     assert.equal(got.length, 3);
   });
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { eventually } from '../support/cluster.ts';
 import { routeOf, untilConverged } from '../support/converge.ts';
 import { deleteNode } from '../support/nodes.ts';
 import { startProxy } from '../support/proxy.ts';
 import { routeWrites } from '../support/route-checks.ts';
 import { scenarios } from '../support/scenario.ts';
+import { createService } from '../support/services.ts';
 
 const scenario = scenarios();
 
@@ -22,8 +24,11 @@ it('notices connections that went dead without a sign, keeps the lease meanwhile
   const at = Date.now();
   await deleteNode(s.cluster, 'w2');
   await s.join(3);
+  // Of Services nothing was heard before, so their watch has to learn of its death from others.
+  await createService(s.cluster, { name: 'web', annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' } });
   assert.deepEqual(s.routes(), [routeOf(1), routeOf(2)]);
   await untilConverged(s, [1, 3], 180_000);
+  await eventually('the load balancer', async () => s.hetzner.loadBalancers.list()[0], 180_000);
   assert.ok(Date.now() - at < 150_000, `noticed after ${Date.now() - at} ms`);
   assert.ok(proxy.accepted() > before);
   assert.deepEqual(routeWrites(s), { added: 3, deleted: 1, refused: 0 });
