@@ -33,6 +33,10 @@ export interface ChosenNetworks<N extends NodeNetwork = NodeNetwork> {
   readonly gateways: readonly GatewayRule[];
 }
 
+/** Whether the settings name the network, rather than only describe it: one that a pattern matches may be another cluster's. */
+export const isNamed = ({ primary, controlPlane, podCIDRs }: ChosenNetworks, id: number): boolean =>
+  primary.id === id || controlPlane?.id === id || podCIDRs.has(id);
+
 /** Which of several networks a node is reached in. */
 export interface NodeNetworks {
   current(): ChosenNetworks;

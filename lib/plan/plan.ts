@@ -2,10 +2,11 @@ import { parseIPv4CIDR } from '../controllers/ip.ts';
 import { previewPodCIDRs } from '../controllers/ipam/preview.ts';
 import { previewLives } from '../controllers/lifecycle/preview.ts';
 import { previewLoadBalancers } from '../controllers/load-balancer/preview.ts';
-import { nodeNetworks } from '../controllers/networks.ts';
+import { isNamed, nodeNetworks } from '../controllers/networks.ts';
 import { previewNodes } from '../controllers/node/preview.ts';
 import { joinPreviews, type Preview } from '../controllers/preview.ts';
 import { foreignProject } from '../controllers/project.ts';
+import { createEvidence } from '../controllers/route/evidence.ts';
 import { previewRoutes } from '../controllers/route/preview.ts';
 import { gatewaysOf } from '../controllers/route/route-table.ts';
 import { shareAtFirstSight, shareInNetwork, wholeShare } from '../controllers/route/share.ts';
@@ -48,9 +49,17 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
   const clusterCIDRs = settings.routes.clusterCIDRs.map(parseIPv4CIDR).filter(block => block !== undefined);
   const routesOf = (one: Network, servers: ServerList): Preview => {
     const isOurs = ({ labels }: KubeNode): boolean => selector(labels);
-    const all = { list: () => [...nodes, ...others] };
-    const whole = others.length === 0 ? wholeShare(all) : shareAtFirstSight(all, isOurs, servers.servers, one.id);
-    const share = networks === undefined ? whole : shareInNetwork(whole, networks, one.id);
+    const everyone = [...nodes, ...others];
+    const all = { list: () => everyone };
+    const evidence =
+      networks && createEvidence({ nodes: all.list, servers: () => servers, networks, networkID: one.id });
+    const isSurelyOurs = chosen === undefined || isNamed(chosen, one.id);
+    const isHome = isSurelyOurs ? undefined : evidence?.hasResidents;
+    const whole =
+      others.length === 0 && isSurelyOurs
+        ? wholeShare(all)
+        : shareAtFirstSight(all, isOurs, servers.servers, one.id, isHome);
+    const share = networks && evidence ? shareInNetwork(whole, networks, one.id, evidence) : whole;
     return previewRoutes({
       network: one,
       gateways: gatewaysOf(one),

@@ -248,3 +248,68 @@ it('with pod CIDRs that it allocates itself: each from the range of its network,
       [],
     );
 });
+
+it('keeps a way while pods are reached by it alone: the ranges may change under live nodes', async t => {
+  const v = virtualApp(t);
+  const { core, hosts, unreachable } = await cluster(v, [2, 2, 2]);
+  // What a user may have made by hand before there were gateways in the settings.
+  const byHand = v.hetzner.servers.create({ name: 'by-hand', network: core, ip: '10.0.0.20' }).id;
+  v.hetzner.networks.addRoute(core, '10.241.1.0/24', '10.0.0.20');
+  v.hetzner.networks.addRoute(core, '10.242.0.0/17', '10.0.0.10');
+  const before = v.start({ env: { ...env, HCLOUD_NETWORK_GATEWAYS: undefined }, args });
+  await v.until('all are routed', areRouted(v, hosts), 5 * MINUTE);
+  await v.advance(25 * HOUR);
+  assert.ok(routesOf(v.hetzner, core).includes('10.241.1.0/24 10.0.0.20'), 'a way of the user to one node');
+  await before.stop();
+  v.hetzner.networks.removeRoute(core, '10.241.1.0/24', '10.0.0.20');
+  v.hetzner.servers.remove(byHand);
+
+  const first = v.start({ env, args });
+  await v.advance(5 * MINUTE);
+  assert.deepEqual(unreachable(), []);
+  assert.deepEqual(aggregates(v, core), ['10.241.0.0/16 10.0.0.10', '10.242.0.0/16 10.0.0.10']);
+  await first.stop();
+
+  // New nodes of pool-a are to have another range; the old ones live on.
+  const HCLOUD_NETWORK_POD_CIDRS = 'core=10.240.0.0/16,pool-a=10.245.0.0/16,pool-b=10.242.0.0/16';
+  v.start({ env: { ...env, HCLOUD_NETWORK_POD_CIDRS }, args });
+  await v.advance(25 * HOUR);
+  assert.deepEqual(unreachable(), []);
+  const all = ['10.241.0.0/16 10.0.0.10', '10.242.0.0/16 10.0.0.10', '10.245.0.0/16 10.0.0.10'];
+  assert.deepEqual(aggregates(v, core), all);
+  for (const { name, server } of hosts.splice(2, 2)) {
+    v.hetzner.servers.remove(server);
+    await v.client.must('DELETE', `/api/v1/nodes/${name}`);
+  }
+  await v.advance(25 * HOUR);
+  assert.deepEqual(aggregates(v, core), all.slice(1), 'the last one has gone');
+});
+
+it('takes no route from a network that a pattern happens to describe and another cluster lives in', async t => {
+  const v = virtualApp(t);
+  const { hosts } = await cluster(v, [1, 1, 1]);
+  const foreign = addNetwork(v, 'pool-of-others', 9);
+  for (let i = 1; i <= 3; i += 1) {
+    v.hetzner.servers.create({ name: `x${i}`, network: foreign, ip: `10.9.1.${i}` });
+    v.hetzner.networks.addRoute(foreign, `10.244.${i}.0/24`, `10.9.1.${i}`);
+  }
+  // Through a machine that is no Cloud server, by way of a vSwitch.
+  v.hetzner.networks.addRoute(foreign, '10.244.9.0/24', '10.9.2.1');
+  const theirs = routesOf(v.hetzner, foreign);
+  const first = v.start({ env, args });
+  await v.until('all are routed', areRouted(v, hosts), 5 * MINUTE);
+  await v.advance(25 * HOUR);
+  assert.deepEqual(routesOf(v.hetzner, foreign), theirs);
+
+  // With a node of ours in it: its own route comes and goes, those to machines of others stay.
+  const { name } = await join(v, foreign, 9, 9, '10.249.9.0/24');
+  await v.until('it is routed', () => networkUnavailable(v.node(name)) === 'False', 5 * MINUTE);
+  await v.client.must('DELETE', `/api/v1/nodes/${name}`);
+  await v.until('its route has gone', () => !routesOf(v.hetzner, foreign).some(one => one.includes('10.249.9.0')));
+  await v.advance(25 * HOUR);
+  assert.deepEqual(
+    theirs.filter(one => !routesOf(v.hetzner, foreign).includes(one)),
+    [],
+  );
+  assert.equal(first.error(), undefined);
+});

@@ -16,6 +16,10 @@ export interface Aggregates {
   readonly problems: readonly string[];
   /** Whether a route that is no node's leads a way that the settings decide on: by a gateway, or to where none should lead. */
   isOurs(destination: string, gateway: string): boolean;
+  /** Whether the settings say that nothing leads to this range. */
+  isClosed(destination: string): boolean;
+  /** Whether the settings ask for a way to the pods of that network. */
+  leadsTo(networkID: number): boolean;
 }
 
 /** What the settings ask for, as far as it can be. A pair with a rule of its own leaves that for all others aside. */
@@ -24,6 +28,7 @@ export function aggregatesOf(network: NodeNetwork, { all, podCIDRs, gateways }: 
   const byDestination = new Map<string, Aggregate>();
   const problems = new Set<string>();
   const closed = new Set<string>();
+  const reached = new Set<number>();
   for (const neighbour of all) {
     const rule = rules.find(one => one.neighbour === neighbour.id) ?? rules.find(one => one.neighbour === 'others');
     if (rule === undefined || neighbour.id === network.id) continue;
@@ -32,6 +37,7 @@ export function aggregatesOf(network: NodeNetwork, { all, podCIDRs, gateways }: 
       if (destination !== undefined) closed.add(destination);
       continue;
     }
+    reached.add(neighbour.id);
     const pair = `HCLOUD_NETWORK_GATEWAYS: ${network.name}/${neighbour.name}=${rule.address}`;
     const wrong = wrongWith(rule.address, network);
     if (wrong !== undefined) problems.add(`${pair} ${wrong}`);
@@ -44,6 +50,8 @@ export function aggregatesOf(network: NodeNetwork, { all, podCIDRs, gateways }: 
     byDestination,
     problems: [...problems],
     isOurs: (destination, gateway) => addresses.has(gateway) || closed.has(destination),
+    isClosed: destination => closed.has(destination),
+    leadsTo: id => reached.has(id),
   };
 }
 

@@ -19,9 +19,10 @@ import type { Snapshot } from '../../streams/snapshot.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import type { ControllerHooks } from '../controller.ts';
 import { parseIPv4CIDR } from '../ip.ts';
-import type { NodeNetworks } from '../networks.ts';
+import { isNamed, type NodeNetworks } from '../networks.ts';
 import { createPipeline } from '../pipeline.ts';
 import type { Project } from '../project.ts';
+import { createEvidence, type Evidence } from './evidence.ts';
 import type { NodeIndex } from './node-index.ts';
 import { createRouteReport } from './report.ts';
 import { routeController } from './route-controller.ts';
@@ -88,9 +89,11 @@ export function networkRoutes(deps: NetworkRoutesDeps): Observable<Run> {
       isLocked: err => classOf(err) === 'locked',
       clock,
     });
-    const own = shareOf(deps, table);
     const { networks } = deps;
-    const inNetwork = networks && shareInNetwork(own, networks, id);
+    const evidence =
+      networks && createEvidence({ nodes: deps.allNodes.list, servers: deps.servers.latest, networks, networkID: id });
+    const own = shareOf(deps, table, evidence);
+    const inNetwork = networks && evidence && shareInNetwork(own, networks, id, evidence);
     const share = inNetwork ?? own;
     const report = createRouteReport({
       ...deps,
@@ -133,14 +136,20 @@ function problemsTold(
   );
 }
 
-/** Which part of the routes is ours: with all nodes everything. */
-function shareOf({ nodes, allNodes, servers, network }: NetworkRoutesDeps, table: RouteTable): RunningShare {
-  if (nodes === allNodes) return wholeShare(nodes);
+/** Which part of the routes is ours: with all nodes, in a network that the settings name, everything. */
+function shareOf(
+  { nodes, allNodes, servers, network, networks }: NetworkRoutesDeps,
+  table: RouteTable,
+  evidence: Evidence | undefined,
+): RunningShare {
+  const isSurelyOurs = networks === undefined || isNamed(networks.current(), network.value.id);
+  if (nodes === allNodes && isSurelyOurs) return wholeShare(nodes);
   return selectedShare({
     all: allNodes,
     nodes,
     servers: () => servers.latest()?.servers,
     networkID: network.value.id,
+    ...(evidence !== undefined && !isSurelyOurs && { isHome: evidence.hasResidents }),
     onHandedOver: table.invalidate,
   });
 }

@@ -6,7 +6,9 @@ import type { KubeNode } from '../../kubernetes/types.ts';
 import { parseIPv4CIDR } from '../ip.ts';
 import type { ChosenNetworks, NodeNetworks } from '../networks.ts';
 import { type Aggregates, aggregatesOf, misplacement } from './aggregates.ts';
+import { createClaimants } from './claimants.ts';
 import { allClaims, type Claims, routableCIDRs } from './desired.ts';
+import type { Evidence } from './evidence.ts';
 
 /** What an instance has to do with the routes of a network it may share with other instances. */
 export interface RouteShare extends Claims {
@@ -31,27 +33,29 @@ export const wholeShare = (nodes: Pick<Store<KubeNode>, 'list'>): RunningShare =
   run$: EMPTY,
 });
 
-/** True when a route leads to a server of one of these nodes, or to no server at all. */
+/** True when a route leads to a server of one of these nodes, or, in a network they live in, to no server at all. */
 function isNobodyElses(
   gateway: string,
   networkID: number,
   servers: readonly Server[],
   nodes: readonly KubeNode[],
+  isHome: () => boolean,
 ): boolean {
   const server = servers.find(one => one.privateNets.some(net => net.network === networkID && net.ip === gateway));
-  return server === undefined || nodes.some(({ providerID }) => providerID === cloudProviderID(server.id));
+  return server === undefined ? isHome() : nodes.some(({ providerID }) => providerID === cloudProviderID(server.id));
 }
 
-/** The share of an instance that looks after some of the nodes, as far as one look tells. */
+/** The share of an instance that has not all nodes, or not surely the network, to itself, as far as one look tells. */
 export const shareAtFirstSight = (
   all: RouteShare['all'],
   isOurs: Claims['isOurs'],
   servers: readonly Server[],
   networkID: number,
+  isHome: () => boolean = () => true,
 ): RunningShare => ({
   all,
   isOurs,
-  isLeftOver: (_, gateway) => isNobodyElses(gateway, networkID, servers, all.list().filter(isOurs)),
+  isLeftOver: (_, gateway) => isNobodyElses(gateway, networkID, servers, all.list().filter(isOurs), isHome),
   run$: EMPTY,
 });
 
@@ -62,24 +66,27 @@ export interface SelectedShareDeps {
   /** The newest list of servers, if there is one. */
   readonly servers: () => readonly Server[] | undefined;
   readonly networkID: number;
+  /** Where the network may be another cluster's: whether nodes live in it. */
+  readonly isHome?: () => boolean;
   /** A node came from another instance, which may have changed its route. */
   readonly onHandedOver: () => void;
 }
 
 /**
- * The share of an instance that looks after some of the nodes. Routes carry no owner, so one that no node claims is
- * deleted only if its node was seen as ours until its end, if it leads to a server of a node of ours, or if it leads to no
- * server at all, which is of no use to anybody. All else may be another instance's to delete.
+ * The share of an instance that looks after some of the nodes, or that can't know whether the network is another cluster's.
+ * Routes carry no owner, so one that no node claims is deleted only if its node was seen as ours until its end, if it leads to
+ * a server of a node of ours, or if it leads to no server at all, which is of no use to anybody. All else may be another's to
+ * delete.
  */
 export function selectedShare(deps: SelectedShareDeps): RunningShare {
-  const { all, nodes, servers, networkID, onHandedOver } = deps;
+  const { all, nodes, servers, networkID, isHome = () => true, onHandedOver } = deps;
   /** Pod CIDRs whose last node was ours. */
   const ours = new Set<string>();
   const isOurs = ({ name, uid }: KubeNode): boolean => nodes.get(name)?.uid === uid;
 
   const leadsToUsOrNowhere = (gateway: string): boolean => {
     const list = servers();
-    return list !== undefined && isNobodyElses(gateway, networkID, list, nodes.list());
+    return list !== undefined && isNobodyElses(gateway, networkID, list, nodes.list(), isHome);
   };
   const others$ = defer(() => all.watch()).pipe(
     tap(({ type, object }) => {
@@ -107,10 +114,17 @@ export function selectedShare(deps: SelectedShareDeps): RunningShare {
 
 /**
  * The share of one network of a cluster that has several. Their pods are in one cluster CIDR, so a network also holds the
- * routes that lead to the pods of other networks. Those are larger than the pod CIDR of any node, and are the user's unless
- * the settings decide on where they lead.
+ * routes that lead to the pods of other networks. Those that are larger than the pod CIDR of any node are the user's unless
+ * the settings decide on where they lead, and stay even then while pods are reached by them alone. One to a single node of
+ * another network is the user's where it leads through a machine that is no node.
  */
-export function shareInNetwork(share: RunningShare, networks: NodeNetworks, networkID: number): ShareInNetwork {
+export function shareInNetwork(
+  share: RunningShare,
+  networks: NodeNetworks,
+  networkID: number,
+  evidence: Evidence,
+): ShareInNetwork {
+  const claimantsOf = createClaimants(share.all);
   let known: { readonly nodes: readonly KubeNode[]; readonly shortest: number } | undefined;
   let resolved: { readonly chosen: ChosenNetworks; readonly aggregates: Aggregates } | undefined;
   const home = (chosen: ChosenNetworks) => chosen.all.find(({ id }) => id === networkID);
@@ -128,6 +142,14 @@ export function shareInNetwork(share: RunningShare, networks: NodeNetworks, netw
     return resolved.aggregates;
   };
   const isPodRoute = (destination: string): boolean => prefixOf(destination) >= shortestPrefix();
+  const isDispensable = (destination: string, gateway: string): boolean =>
+    ways().isOurs(destination, gateway) && (ways().isClosed(destination) || !evidence.carries(destination, ways()));
+  /** Of a pod CIDR whose node lives in another network. */
+  const isUsersWay = (destination: string, gateway: string): boolean => {
+    const machine = evidence.machineAt(gateway);
+    if (machine !== 'other' && machine !== undefined) return false;
+    return claimantsOf(destination).length > 0 && !ways().isOurs(destination, gateway);
+  };
   return {
     ...share,
     networks,
@@ -139,10 +161,18 @@ export function shareInNetwork(share: RunningShare, networks: NodeNetworks, netw
       return network && misplacement(podCIDR, network, chosen);
     },
     isLeftOver: (destination, gateway) =>
-      isPodRoute(destination) ? share.isLeftOver(destination, gateway) : ways().isOurs(destination, gateway),
+      isPodRoute(destination)
+        ? share.isLeftOver(destination, gateway) && !isUsersWay(destination, gateway)
+        : isDispensable(destination, gateway),
   };
 }
 
-const noAggregates: Aggregates = { byDestination: new Map(), problems: [], isOurs: () => false };
+const noAggregates: Aggregates = {
+  byDestination: new Map(),
+  problems: [],
+  isOurs: () => false,
+  isClosed: () => false,
+  leadsTo: () => false,
+};
 
 const prefixOf = (cidr: string): number => parseIPv4CIDR(cidr)?.prefix ?? 0;

@@ -5,6 +5,7 @@ import { contains, overlaps, parseIPv4CIDR } from '../../../lib/controllers/ip.t
 import { type ChosenNetworks, type GatewayRule, nodeNetworks } from '../../../lib/controllers/networks.ts';
 import { aggregatesOf, misplacement } from '../../../lib/controllers/route/aggregates.ts';
 import { desiredRoutes } from '../../../lib/controllers/route/desired.ts';
+import { createEvidence } from '../../../lib/controllers/route/evidence.ts';
 import { obstacleTo, planRoutes, type RouteChange } from '../../../lib/controllers/route/plan.ts';
 import { previewRoutes } from '../../../lib/controllers/route/preview.ts';
 import { shareInNetwork, wholeShare } from '../../../lib/controllers/route/share.ts';
@@ -89,15 +90,20 @@ describe('pods that other networks do not reach', () => {
 });
 
 /** All that is looked at in `core`, with nodes that have the pod CIDRs that are given. */
-const world = (nodes: readonly KubeNode[], gateways: readonly GatewayRule[]) => {
+const world = (nodes: readonly KubeNode[], gateways: readonly GatewayRule[], elsewhere: readonly KubeNode[] = []) => {
   const store = nodeStore();
-  for (const node of nodes) store.put(node);
+  for (const node of [...nodes, ...elsewhere]) store.put(node);
   const networks = nodeNetworks(() => chosen(gateways));
-  const share = shareInNetwork(wholeShare(store), networks, core.id);
+  const idOf = ({ name }: KubeNode): number => Number(name.slice(1));
   const servers = createServerList(
-    nodes.map(({ name }) => server(Number(name.slice(1)))),
+    [
+      ...nodes.map(node => server(idOf(node))),
+      ...elsewhere.map(node => server(idOf(node), { privateNets: [{ network: a.id, ip: '10.1.1.1', aliasIPs: [] }] })),
+    ],
     0,
   );
+  const evidence = createEvidence({ nodes: store.list, servers: () => servers, networks, networkID: core.id });
+  const share = shareInNetwork(wholeShare(store), networks, core.id, evidence);
   const cluster = [parseIPv4CIDR('10.240.0.0/12')].filter(block => block !== undefined);
   const desired = (gatewaysNow: ReadonlyMap<string, string>) =>
     desiredRoutes(store.list(), servers, core.id, gatewaysNow, share).byDestination;

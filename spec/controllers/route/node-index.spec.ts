@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nodeNetworks } from '../../../lib/controllers/networks.ts';
 import { createConcern } from '../../../lib/controllers/route/concern.ts';
+import { createEvidence } from '../../../lib/controllers/route/evidence.ts';
 import { createNodeIndex } from '../../../lib/controllers/route/node-index.ts';
 import { shareInNetwork, wholeShare } from '../../../lib/controllers/route/share.ts';
 import { createServerList } from '../../../lib/hetzner/server-list.ts';
@@ -48,7 +49,8 @@ describe('the concern of one network of several', () => {
     const node = nodes.put(routedNode(2));
     const routes = new Map<string, string>();
     let list: ReturnType<typeof createServerList> | undefined = createServerList([inOther(2)], 0);
-    const share = shareInNetwork(wholeShare(nodes), networks, networkID);
+    const evidence = createEvidence({ nodes: nodes.list, servers: () => list, networks, networkID });
+    const share = shareInNetwork(wholeShare(nodes), networks, networkID, evidence);
     const deps = { servers: { latest: () => list }, table: { current: () => routes }, networkID };
     const concern = createConcern(deps, share);
     return {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type NodeNetworks, nodeNetworks } from '../../../lib/controllers/networks.ts';
 import { desiredRoutes } from '../../../lib/controllers/route/desired.ts';
+import { createEvidence } from '../../../lib/controllers/route/evidence.ts';
 import { selectedShare, shareInNetwork, wholeShare } from '../../../lib/controllers/route/share.ts';
 import { createServerList } from '../../../lib/hetzner/server-list.ts';
 import type { KubeNode } from '../../../lib/kubernetes/types.ts';
@@ -57,6 +58,22 @@ describe('the share of an instance with a node selector', () => {
     assert.deepEqual([to('10.0.1.1'), to('10.0.1.2'), to('10.0.1.77')], [true, false, true]);
   });
 
+  it('leaves routes to no server alone, too, where the network may be of a cluster of which nobody is seen', () => {
+    const [all, list] = [nodeStore(), () => [server(1)]];
+    let isHome = false;
+    const deps = { all, nodes: all, servers: list, networkID, isHome: () => isHome, onHandedOver: () => undefined };
+    const share = selectedShare(deps);
+    share.run$.subscribe();
+    const left = (id: number): boolean => share.isLeftOver(cidr(id), `10.0.1.${id}`);
+    assert.deepEqual([left(1), left(2)], [false, false]);
+    all.put(routedNode(2));
+    all.drop('w2');
+    assert.equal(left(2), true, 'of a node that was there');
+    assert.equal(left(3), false);
+    isHome = true;
+    assert.equal(left(3), true);
+  });
+
   it('plans no change for the nodes and routes of others', () => {
     const { all, share, take } = setUp(1, 2, 3);
     take(routedNode(1));
@@ -92,7 +109,9 @@ describe('the share of one network of several', () => {
   const servers = createServerList([server(1), elsewhere, server(3, { privateNets: [] })], 0);
   const nodes = nodeStore();
   for (const id of [1, 2, 3]) nodes.put(routedNode(id));
-  const share = shareInNetwork(wholeShare(nodes), networks, networkID);
+  const evidenceOf = (store: ReturnType<typeof nodeStore>) =>
+    createEvidence({ nodes: store.list, servers: () => servers, networks, networkID });
+  const share = shareInNetwork(wholeShare(nodes), networks, networkID, evidenceOf(nodes));
   const kinds = (network: number, present: ReadonlyMap<string, string> = new Map()) => {
     const { byDestination } = desiredRoutes(nodes.list(), servers, network, present, share);
     return [...byDestination].map(([to, route]) => `${to} ${route.kind === 'hold' ? route.problem : route.gateway}`);
@@ -112,8 +131,20 @@ describe('the share of one network of several', () => {
     assert.deepEqual(kinds(networkID, present).slice(2), ['10.244.128.0/17 notSelected']);
   });
 
+  it('keeps a way of the user to one node of another network: through a machine that is no node', () => {
+    const router = server(9);
+    const withRouter = createServerList([...servers.servers, router], 0);
+    const evidence = createEvidence({ nodes: nodes.list, servers: () => withRouter, networks, networkID });
+    const { isLeftOver } = shareInNetwork(wholeShare(nodes), networks, networkID, evidence);
+    assert.equal(isLeftOver(cidr(2), '10.0.1.9'), false, 'through a machine that is no node');
+    assert.equal(isLeftOver(cidr(2), '10.0.1.1'), true, 'through a node, which had the CIDR before');
+    assert.equal(isLeftOver(cidr(2), '10.0.1.2'), true, 'through no machine: the old address of the node');
+    assert.equal(isLeftOver(cidr(77), '10.0.1.9'), true, 'no node has the CIDR');
+  });
+
   it('keeps everything while there is no node to tell by', () => {
-    const empty = shareInNetwork(wholeShare(nodeStore()), networks, networkID);
+    const none = nodeStore();
+    const empty = shareInNetwork(wholeShare(none), networks, networkID, evidenceOf(none));
     assert.equal(empty.isLeftOver('10.244.77.0/24', '10.0.1.9'), false);
   });
 });

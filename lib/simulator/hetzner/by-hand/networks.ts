@@ -1,5 +1,13 @@
 import type { Network, Route } from '../../../hetzner/types.ts';
-import { addNetwork, addRoute, addSubnet, dropRoute, removeNetwork, routeOf } from '../network-state.ts';
+import {
+  addNetwork,
+  addRoute,
+  addSubnet,
+  dropRoute,
+  freeNetworkName,
+  removeNetwork,
+  routeOf,
+} from '../network-state.ts';
 import { isShown, membersOf, type NetworkRecord } from '../records.ts';
 import { isAttached } from '../server-state.ts';
 import type { World } from '../world.ts';
@@ -29,6 +37,7 @@ export interface NetworkByHand {
 export interface NetworksByHand {
   create(network: NetworkByHand): Network;
   remove(id: number): void;
+  rename(id: number, name: string): void;
   addSubnet(id: number, subnet: string | SubnetByHand): void;
   addRoute(id: number, destination: string, gateway: string): void;
   removeRoute(id: number, destination: string, gateway: string): void;
@@ -81,6 +90,10 @@ export function networksByHand(world: World): NetworksByHand {
       return seen(network);
     },
     remove: id => removeNetwork(world, known(id)),
+    rename(id, name) {
+      const network = known(id);
+      network.name = freeNetworkName(world, name, network);
+    },
     addSubnet: (id, subnet) => {
       addSubnet(world, known(id), subnetWish(subnet), 'present');
     },
