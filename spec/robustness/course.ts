@@ -266,6 +266,13 @@ const settleWorld = async (play: Play): Promise<void> => {
     const { network, ip } = newAddress(play);
     servers.attach(id, network, { ip });
   }
+  await tellTheTruth(v);
+  // A node that was just being tied to a server that is no more stands for that one, which nobody could know before.
+  await v.advance(2 * MINUTE);
+  await tellTheTruth(v);
+};
+
+const tellTheTruth = async (v: VirtualApp): Promise<void> => {
   for (const node of nodesOf(v)) {
     const isUp = serverOf(v, node)?.status === 'running';
     await setReady(v, node.metadata.name, isUp ? 'True' : 'Unknown', v.now());

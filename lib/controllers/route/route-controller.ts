@@ -256,8 +256,8 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
       const written = await deps.patchCondition(node, condition, run.signal);
       if (written !== undefined) ownWrites.record(written);
     } catch (err) {
-      // Another Node, or none, has the name now: what comes of that has a trigger of its own.
-      if (isNotFound(err) || isConflict(err)) return;
+      // Another Node, or none, has the name now: what comes of that has a trigger of its own. Other conflicts have none.
+      if (isNotFound(err) || (isConflict(err) && nodes.get(name)?.uid !== node.uid)) return;
       throw err;
     }
     const msg = condition.status === 'False' ? 'Marked node network available' : 'Marked node network unavailable';
