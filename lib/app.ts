@@ -27,6 +27,7 @@ import type { Robot } from './hetzner/robot.ts';
 import type { Network } from './hetzner/types.ts';
 import type { KubeClient } from './kubernetes/client.ts';
 import { KubeError } from './kubernetes/errors.ts';
+import type { EventReason } from './kubernetes/event-reasons.ts';
 import { createEventRecorder } from './kubernetes/events.ts';
 import { fencedClient } from './kubernetes/fence.ts';
 import { createLeadership } from './kubernetes/leadership.ts';
@@ -40,6 +41,7 @@ import type { Term } from './kubernetes/term.ts';
 import type { KubeObject } from './kubernetes/types.ts';
 import { leadershipHealth } from './leadership-health.ts';
 import { NetworkReplaced, networkGuard } from './network-guard.ts';
+import { createNetworkListReport } from './network-list-report.ts';
 import type { Health } from './observability/health.ts';
 import type { Logger } from './observability/logger.ts';
 import { controllerHooks, watchHooks } from './observability/metric-hooks.ts';
@@ -79,7 +81,12 @@ const causeOf = (err: unknown): string => (err instanceof KubeError ? err.reason
 /** The composition root: stores stay warm on every replica, controllers run while this one leads. */
 export function createApp(deps: AppDeps): App {
   const { settings, client, robot, clock, logger, metrics, health, identity } = deps;
-  const networks = settings.hcloud.furtherNetworks && clusterNetworks(settings.hcloud, deps.hetzner.networks);
+  const warn = (reason: EventReason, message: string): void => events.event(lease, 'Warning', reason, message);
+  const onMissing = (network: string, isMissing: boolean): void =>
+    metrics.networkMissing.set({ network }, isMissing ? 1 : 0);
+  const networks =
+    settings.hcloud.furtherNetworks &&
+    clusterNetworks(settings.hcloud, deps.hetzner.networks, createNetworkListReport({ logger, warn, onMissing }));
   const hetzner: Hetzner =
     networks === undefined
       ? deps.hetzner
@@ -165,8 +172,8 @@ export function createApp(deps: AppDeps): App {
       servers,
       missed$,
       logger,
-      warn: (reason, message) => events.event(lease, 'Warning', reason, message),
-      onMissing: isMissing => metrics.networkMissing.set({ network: network.name }, isMissing ? 1 : 0),
+      warn,
+      onMissing: isMissing => onMissing(network.name, isMissing),
       backoff: exponentialBackoff({ initial: 10_000, max: 300_000, jitter: 'equal' }),
     });
     return guard$.pipe(switchMap(() => throwError(() => new NetworkReplaced())));

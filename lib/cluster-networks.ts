@@ -31,15 +31,23 @@ export interface ClusterNetworks extends NodeNetworks {
 
 type Wanted = Pick<Settings['hcloud'], 'network' | 'furtherNetworks'>;
 
+/** Why a list of networks does not fit the settings, in words. */
+export interface NetworksProblem {
+  readonly problem: string;
+  /** The name or id that no network has. */
+  readonly missing?: string | undefined;
+}
+
 /** What the settings choose of a list of networks; in words what is missing. */
 export function chooseNetworks(
   { network: primaryName, furtherNetworks }: Wanted,
   { networks }: NetworkList,
-): ChosenNetworks<Network> | { readonly problem: string } {
+): ChosenNetworks<Network> | NetworksProblem {
   const find = (wanted: string | undefined): Network | undefined =>
     networks.find(({ id }) => String(id) === wanted) ?? networks.find(({ name }) => name === wanted);
   const missing = (setting: string, wanted: string | undefined) => ({
     problem: `${setting}: no network with the name or id ${JSON.stringify(wanted)} in the Hetzner Cloud project`,
+    missing: wanted,
   });
   const {
     controlPlane: controlPlaneName,
@@ -75,12 +83,32 @@ export function chooseNetworks(
   };
 }
 
-/** Follows the list of networks. A list that lacks a network that must be there changes nothing: such a setting stops the next start. */
-export function clusterNetworks(wanted: Wanted, networks: Networks): ClusterNetworks {
+/** What a list of networks tells that users should know. Told at each list that shows it. */
+export interface NetworkListReport {
+  /** Of a network that must be there and is not; undefined where all are. */
+  readonly onProblem: (problem: NetworksProblem | undefined) => void;
+  /** Networks that go by another name than when they became ones of the cluster. */
+  readonly onRenamed: (networks: readonly Network[], nameBefore: (id: number) => string) => void;
+}
+
+/**
+ * Follows the list of networks. A list that lacks a network that must be there changes nothing: such a setting stops the next
+ * start. A network stays what it is under another name, as routes and nodes in it do, unless another one takes its name.
+ */
+export function clusterNetworks(wanted: Wanted, networks: Networks, report?: NetworkListReport): ClusterNetworks {
   let known: { readonly list: NetworkList; readonly chosen: ChosenNetworks<Network> } | undefined;
+  let heard: NetworkList | undefined;
   const update = (list: NetworkList): Snapshot<ChosenNetworks<Network>> => {
-    if (known?.list !== list) {
-      const chosen = chooseNetworks(wanted, list);
+    if (heard !== list) {
+      heard = list;
+      const names = new Map(known?.chosen.all.map(({ id, name }) => [id, name]));
+      const renamed = renamedIn(list, names);
+      report?.onRenamed(renamed, id => names.get(id) ?? '');
+      const before = list.networks.map(one =>
+        renamed.includes(one) ? { ...one, name: names.get(one.id) ?? '' } : one,
+      );
+      const chosen = chooseNetworks(wanted, { ...list, networks: before });
+      report?.onProblem('problem' in chosen ? chosen : undefined);
       if (!('problem' in chosen)) known = { list, chosen };
     }
     if (known === undefined) throw new Error('the networks of the cluster are not known');
@@ -100,6 +128,15 @@ export function clusterNetworks(wanted: Wanted, networks: Networks): ClusterNetw
       distinctUntilChanged((a, b) => signature(a.value) === signature(b.value)),
     ),
   };
+}
+
+/** The networks of the cluster that go by another name by now, which no other network has taken. */
+function renamedIn({ networks }: NetworkList, names: ReadonlyMap<number, string>): readonly Network[] {
+  const taken = new Set(networks.map(({ name }) => name));
+  return networks.filter(({ id, name }) => {
+    const before = names.get(id);
+    return before !== undefined && before !== name && !taken.has(before);
+  });
 }
 
 /** Runs something for each network for as long as it is one of the cluster. */
@@ -130,11 +167,12 @@ const nothingYet: { readonly now: readonly Network[]; readonly added: readonly S
 /** Networks that are made, renamed or deleted while no server is in them are noticed in time, too. */
 export function listedAgain(
   networks: Networks,
-  safety$: Observable<unknown>,
+  /** The safety pass, and whenever Hetzner says that one is not there. */
+  due$: Observable<unknown>,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Observable<never> {
   const read = (signal: AbortSignal) => networks.notBefore(clock.monotonic(), { priority: 'refresh', signal });
-  return safety$.pipe(
+  return due$.pipe(
     exhaustMap(() =>
       fromAbortable(read).pipe(
         catchError(err => {

@@ -1,4 +1,4 @@
-import { concat, defer, EMPTY, finalize, merge, type Observable, of } from 'rxjs';
+import { concat, defer, EMPTY, finalize, merge, type Observable, of, Subject } from 'rxjs';
 import { type ClusterNetworks, forEachNetwork, listedAgain } from './cluster-networks.ts';
 import type { ControllerHooks } from './controllers/controller.ts';
 import type { Instances } from './controllers/instances.ts';
@@ -89,11 +89,13 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     backoff: quickBackoff,
   });
   const index = createNodeIndex(deps.allNodes, networks);
+  const missed$ = new Subject<void>();
   const routeHooks = summedStats(deps.hooks);
   const routesOf = (one: Snapshot<Network>): Observable<Run> => {
     const hooks = routeHooks();
     const routes$ = networkRoutes({
       ...deps,
+      ...(networks !== undefined && { onNetworkMissed: () => missed$.next() }),
       hooks,
       project,
       network: one,
@@ -155,7 +157,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     });
   return merge(
     project.run$,
-    networks === undefined ? EMPTY : listedAgain(hetzner.networks, safety$, deps),
+    networks === undefined ? EMPTY : listedAgain(hetzner.networks, merge(safety$, missed$), deps),
     running('node', node$),
     running('lifecycle', lifecycle$),
     running('route', route$),

@@ -65,7 +65,7 @@ export const metricDefinitions = {
   ),
   networkMissing: gauge(
     'hcloud_reactive_network_missing',
-    '1 while the network of HCLOUD_NETWORK does not exist any more, else 0',
+    '1 while the network of HCLOUD_NETWORK or HCLOUD_CONTROL_PLANE_NETWORK does not exist any more, else 0',
     ['network'],
   ),
   routeSyncs: counter('route_controller_route_sync_total', 'Reconciliations of routes', []),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { KubeObject } from '../support/kube-client.ts';
 import { createNode } from '../support/nodes.ts';
 import { networkUnavailable, routesOf } from '../support/scenario.ts';
 import { type VirtualApp, virtualApp } from '../support/virtual-app.ts';
@@ -312,4 +313,57 @@ it('takes no route from a network that a pattern happens to describe and another
     [],
   );
   assert.equal(first.error(), undefined);
+});
+
+it('goes on with a network that is renamed in the console, and says so once', async t => {
+  const v = virtualApp(t);
+  const { core, a, hosts, unreachable } = await cluster(v, [1, 1, 1]);
+  const controller = v.start({ env, args });
+  await v.until('all are routed', areRouted(v, hosts), 5 * MINUTE);
+  const since = v.now();
+  v.hetzner.networks.rename(a, 'renamed');
+  v.hetzner.networks.rename(core, 'kernel');
+  await v.advance(60 * HOUR);
+  assert.equal(v.spent(since).writes, 0);
+  assert.deepEqual(unreachable(), []);
+  assert.ok(areRouted(v, hosts)());
+  hosts.push(await join(v, a, 1, 2));
+  await v.until('a late one is routed', areRouted(v, hosts), 2 * MINUTE);
+  assert.deepEqual(
+    controller
+      .lines()
+      .filter(({ level }) => level === 'warn' || level === 'error')
+      .map(({ msg, network }) => `${msg}: ${network}`)
+      .sort(),
+    ['core', 'pool-a'].map(name => `Found a network renamed, and went on with it: ${name}`),
+  );
+});
+
+it('tells of a network that must be there and is not any more, and takes over a new one of the name', async t => {
+  const v = virtualApp(t);
+  const { core, router, hosts } = await cluster(v, [1, 1, 1]);
+  const controller = v.start({ env, args });
+  await v.until('all are routed', areRouted(v, hosts), 5 * MINUTE);
+  const [first] = hosts;
+  const server = first?.server ?? 0;
+  for (const one of [server, router]) v.hetzner.servers.detach(one, core);
+  v.hetzner.networks.remove(core);
+  await v.advance(60 * HOUR);
+  const errors = controller.lines().filter(({ level }) => level === 'error');
+  assert.deepEqual(
+    errors.map(({ msg, network }) => `${msg}: ${network}`),
+    ['Found the network gone: core'],
+  );
+  const events = v.kubernetes.list('/api/v1/namespaces/kube-system/events') as unknown as KubeObject[];
+  assert.equal(events.filter(({ reason }) => reason === 'NetworkNotFound').length, 1);
+  assert.match(await controller.metrics(), /hcloud_reactive_network_missing\{network="core"\} 1/);
+  const again = addNetwork(v, 'core', 0);
+  v.hetzner.servers.attach(server, again, { ip: '10.0.1.1' });
+  v.hetzner.servers.attach(router, again, { ip: '10.0.0.10' });
+  await v.until('pods reach each other again', () => routesOf(v.hetzner, again).length === 3, HOUR);
+  assert.match(await controller.metrics(), /hcloud_reactive_network_missing\{network="core"\} 0/);
+  const since = v.now();
+  await v.advance(25 * HOUR);
+  assert.equal(v.spent(since).writes, 0);
+  assert.equal(controller.error(), undefined);
 });

@@ -98,6 +98,16 @@ export const advice: Readonly<Record<string, Advice>> = {
       'The network of `HCLOUD_NETWORK` was deleted while the controller ran. Routes can not be kept, and no load balancer is attached.',
     toDo: 'Make a network of the same name again and attach the servers: it is taken over within five minutes, without a restart. Where `HCLOUD_NETWORK` is an id, set the new one.',
   },
+  'Left the networks as they were, which the settings do not fit any more': {
+    meaning:
+      'Networks were renamed or made so that a setting names one twice, or one that is none of the cluster. The controller goes on with what it knew.',
+    toDo: 'Let the settings fit the networks there are: a restart would be refused. The line says what is wrong.',
+  },
+  'Found a network renamed, and went on with it': {
+    meaning:
+      'A network of the cluster has another name than before. Its nodes and routes stay as they are for as long as the controller runs.',
+    toDo: 'Change the settings that name or describe it, or give it its old name again, before the next start.',
+  },
   'Failed to look for the network, will try again': {
     meaning: 'Hetzner did not answer the question whether there is a network of the name again.',
     toDo: nothing,
