@@ -1,5 +1,6 @@
 import { defer, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
 import type { Cloud } from '../../hetzner/cloud.ts';
+import { classOf } from '../../hetzner/errors.ts';
 import type { Servers } from '../../hetzner/servers.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
@@ -33,6 +34,7 @@ import { limitRetry, type RouteReport } from './report.ts';
 import type { RouteTable } from './route-table.ts';
 import { type RouteShare, wholeShare } from './share.ts';
 import { passKey, routeTriggers } from './triggers.ts';
+import { createUnsure } from './unsure.ts';
 
 export interface RouteControllerDeps {
   /** Those this instance looks after. */
@@ -97,6 +99,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const crowdedOut = new Set<string>();
   const ownWrites = createOwnWrites<KubeNode>();
   const concern = createConcern(deps, share);
+  const unsure = createUnsure(clock, table);
   let passed = false;
 
   /** Looks at each destination that is ours or should be. */
@@ -123,6 +126,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   async function reconcileDestination(run: Reconcile): Promise<Outcome> {
     crowdedOut.delete(run.key);
     concern.begin(run.key);
+    unsure.begin(run.key);
     const gateways = await table.load(run.signal);
     const { desired, contested } = await observe(run, gateways);
     const outcome = await (desired?.kind === 'hold' ? holdBack(desired, run) : converge(desired, gateways, run));
@@ -131,7 +135,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
       await writeCondition(claim.node, run, 'unavailable');
     }
     if (outcome.kind === 'done' && desired === undefined) concern.end(run.key);
-    return outcome;
+    return unsure.conclude(run.key, outcome);
   }
 
   async function converge(
@@ -207,6 +211,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   }
 
   async function changeFailed(change: RouteChange, err: unknown, run: Reconcile): Promise<Outcome> {
+    if (classOf(err) === 'transient') unsure.add(change.destination);
     if (run.signal.aborted || change.kind === 'delete') return failed(err);
     // Only a new look tells what is in the way.
     const routes = mayBeOverlap(err) ? await table.load(run.signal).catch(table.current) : undefined;
