@@ -20,6 +20,8 @@ export const nodeAPI = () => {
     watching: true,
     /** Called before each request; may throw. */
     before: (_request: KubeRequest): void => {},
+    /** Called when it is done, before it is answered. */
+    after: (_request: KubeRequest): void => {},
   };
   const path = (name: string) => `/api/v1/nodes/${name}`;
   const all = (): Map<string, KubeNode> =>
@@ -44,6 +46,7 @@ export const nodeAPI = () => {
       const parsed: unknown = JSON.parse(answer.body);
       if (answer.status >= 300) throw errorFromStatus(`${method} ${url}`, answer.status, parsed);
       if (state.watching) queueMicrotask(watch);
+      state.after(request);
       return parsed as T;
     },
     stream: async () => {

@@ -106,7 +106,7 @@ export const eventAdvice: Readonly<Record<EventReason, EventAdvice>> = {
     'Warning',
     'Node',
     'Could not allocate a pod CIDR: …',
-    'Enlarge the range of the network in `HCLOUD_NETWORK_POD_CIDRS` or `--cluster-cidr`, or remove nodes.',
+    'Enlarge the range of the network in `HCLOUD_NETWORK_POD_CIDRS` or `--cluster-cidr`, or remove nodes; where it names a node that all wait for, let the controller write to that node.',
   ),
   OverlappingPodCIDRs: about(
     'Warning',

@@ -3,7 +3,6 @@ import type { Servers } from '../../hetzner/servers.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
-import { createOwnWrites } from '../../kubernetes/own-writes.ts';
 import { isOtherObject } from '../../kubernetes/patches.ts';
 import { isNewerVersion } from '../../kubernetes/resource-version.ts';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
@@ -14,6 +13,7 @@ import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run, Trigger } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import { blockText } from '../ip.ts';
+import { createAnswers } from './answers.ts';
 import { applyFence, applyPodCIDR, type FenceTarget, isRefusal } from './apply.ts';
 import {
   type DesiredRange,
@@ -56,6 +56,9 @@ export interface IPAMControllerDeps {
 const conflictRetry = 200;
 const conflictRetries = 5;
 
+/** Failures in a row to fence a node off before others are told that they wait for it. */
+const patience = 3;
+
 /** Where the range does not depend on it, no server is asked for. */
 const noServers: ServerLookup = { byID: () => undefined };
 
@@ -67,7 +70,6 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
   const { nodes, servers, client, settings, clock, backoff } = deps;
   const logger = deps.logger.child({ controller: 'ipam' });
   const report = createIPAMReport({ ...deps, logger });
-  const ownWrites = createOwnWrites<KubeNode>();
   const more$ = new Subject<Trigger>();
   const wentBack$ = new Subject<void>();
   /** Undefined until the list is there; until then no run is started. */
@@ -76,6 +78,8 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
   const behindFences = new Set<string>();
   const crowdedOut = new Map<string, Set<string>>();
   const rangeless = new Set<string>();
+  /** Name of a node that all wait for, once that takes long. */
+  let stuck: string | undefined;
 
   const wake = (names: Set<string> | undefined, reason: string): void => {
     const woken = [...(names ?? [])];
@@ -90,13 +94,14 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     },
     onShared: report.overlapping,
   });
+  const answers = createAnswers(pool);
   const openRanges = (): void => rangesOf(settings).forEach(pool.open);
 
   async function reconcile(run: Reconcile): Promise<Outcome> {
     // A new list in the store tells its differences one by one, in one go: all of them must have reached the pool.
     await Promise.resolve();
     const unfenced = start?.unfenced.get(run.key);
-    if (unfenced !== undefined) return fence(unfenced, run);
+    if (unfenced !== undefined) return fenceAtStart(unfenced, run);
     const node = nodes.get(run.key);
     if (node === undefined || !needsPodCIDR(node)) return done;
     const known = needsServer(node, settings) ? await findServers(node, run) : noServers;
@@ -118,11 +123,12 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     if (stored === undefined || start === undefined) return done;
     if (start.unfenced.size > 0) {
       behindFences.add(run.key);
+      if (stuck !== undefined) report.heldBack(stored, stuck);
       return done;
     }
     // The store is behind the list: the change that brings it up to that is a trigger.
     if (!isNewerVersion(stored.resourceVersion, start.version)) return done;
-    const node = ownWrites.latest(stored);
+    const node = answers.latest(stored);
     const desired = desiredRange(node, known, settings);
     if (desired.kind === 'none') return done;
     if (desired.kind === 'notAttached') return failed(new Error(report.notAttached(node)));
@@ -154,8 +160,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     const wasUnsure = pool.reservedFor(node.uid)?.unsure ?? false;
     pool.setUnsure(node.uid, true);
     try {
-      const written = await applyPodCIDR(client, node, podCIDR, run.signal);
-      if (written !== undefined) learn(written);
+      await answers.take(node, () => applyPodCIDR(client, node, podCIDR, run.signal));
     } catch (err) {
       // What may have been written stays reserved for the node, which is offered the same again.
       if (isRefusal(err)) pool.setUnsure(node.uid, wasUnsure);
@@ -168,11 +173,25 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     return done;
   }
 
+  /** While it fails nothing is handed out, so users are told what everybody waits for. */
+  async function fenceAtStart(target: FenceTarget, run: Reconcile): Promise<Outcome> {
+    const outcome = await fence(target, run);
+    if (outcome.kind !== 'failed' || run.attempt < patience || start?.unfenced.has(target.name) !== true)
+      return outcome;
+    stuck = target.name;
+    report.stuck(stuck, outcome.err);
+    for (const name of [...behindFences, stuck]) {
+      const node = nodes.get(name);
+      if (node !== undefined) report.heldBack(node, stuck);
+    }
+    return outcome;
+  }
+
   /** No write that was decided on this version of the Node, or an older one, can land any more. */
   async function fence(target: FenceTarget, run: Reconcile): Promise<Outcome> {
     const of = start;
     try {
-      learn(await applyFence(client, target, run.signal));
+      await answers.take(target, () => applyFence(client, target, run.signal));
       pool.setUnsure(target.uid, false);
       run.log.debug('Fenced node', { node: target.name, rv: target.resourceVersion });
     } catch (err) {
@@ -187,6 +206,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
   const fenced = ({ name, uid }: FenceTarget): void => {
     if (start?.unfenced.get(name)?.uid !== uid) return;
     start.unfenced.delete(name);
+    if (stuck === name) stuck = undefined;
     if (start.unfenced.size === 0) wake(behindFences, 'all nodes are fenced');
   };
 
@@ -194,11 +214,6 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     if (!isNotFound(err)) return failed(err, isConflict(err) && attempt < conflictRetries ? conflictRetry : undefined);
     log.debug('Found node gone while changing it', { node: node.name, err });
     return done;
-  };
-
-  const learn = (written: KubeNode): void => {
-    ownWrites.record(written);
-    pool.observe(written);
   };
 
   function waitForRoom(node: KubeNode, desired: DesiredRange & { kind: 'range' }, { key }: Reconcile): Outcome {
@@ -211,7 +226,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
 
   function follow(change: StoreChange<KubeNode>): void {
     const { type, object, previous } = change;
-    ownWrites.observe(change);
+    answers.observe(change);
     if (type === 'deleted') {
       pool.forget(object.uid);
       report.forget(object.uid);
@@ -221,8 +236,17 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
       pool.accept(object);
       start = undefined;
       wentBack$.next();
-    } else pool.observe(object);
+    } else {
+      pool.observe(object);
+      outdate(object);
+    }
   }
+
+  /** Whoever moves the version of the Node on fences it as well as we do. */
+  const outdate = ({ name, uid, resourceVersion }: KubeNode): void => {
+    const target = start?.unfenced.get(name);
+    if (target?.uid === uid && isNewerVersion(resourceVersion, target.resourceVersion)) fenced(target);
+  };
 
   const begin = (next: TermStart): void => {
     start = next;

@@ -17,6 +17,10 @@ export interface IPAMReport {
   /** The range has room again. */
   hasRoom(range: string): void;
   noRange(node: KubeNode, network: NodeNetwork): void;
+  /** The node can not be written to, and until it is, or is gone, no node gets a pod CIDR. */
+  stuck(name: string, err: unknown): void;
+  /** It waits for such a node. */
+  heldBack(node: KubeNode, behind: string): void;
   /** Returns the problem in words. */
   notAttached(node: KubeNode): string;
   /** Made by somebody else; nothing can be changed about it but by making a node anew. */
@@ -68,6 +72,15 @@ export function createIPAMReport({ events, clock, logger, maskSize }: IPAMReport
         logger.warn('Found no range of pod CIDRs for a network', { network: name, networkID: id, setting, hint });
       });
     },
+    stuck(name, err) {
+      once(`stuck ${name}`, () => {
+        const hint =
+          'let the controller write to this node, or delete it: until then earlier writes to it may still land';
+        logger.error('Held back all pod CIDRs, as a node can not be written to', { node: name, hint, err });
+      });
+    },
+    heldBack: (node, behind) =>
+      tell(node, `all wait until node ${behind} can be written to, or is deleted, so that none is given twice`),
     notAttached(node) {
       const problem = `the server of node ${node.name} is in none of the networks of the cluster`;
       tell(node, problem);

@@ -79,6 +79,8 @@ const setUp = (t: TestContext, settings: RangeSettings = { clusterCIDR: undefine
     api,
     start,
     usage,
+    lines: () => logger.lines,
+    eventsOf: (name: string) => events.told.filter(({ node }) => node === name).map(({ message }) => message),
     podCIDRs: (...ids: number[]) => ids.map(id => api.get(`w${id}`)?.podCIDRs.join()),
     /** What was sent: `w1 fence` or `w1 10.244.0.0/24`. */
     writes: () =>
@@ -179,6 +181,45 @@ describe('the allocation of pod CIDRs', () => {
     await time.advance(10_000, 100);
     assert.deepEqual(podCIDRs(1, 2, 3).filter(Boolean).sort(), ['10.244.0.0/24', '10.244.1.0/24']);
     assert.equal(writes().filter(write => write === 'w2 fence').length, 1);
+  });
+
+  it('says of a node that can not be fenced off that all wait for it, until anybody else has changed it', async t => {
+    const { api, start, time, podCIDRs, eventsOf, lines } = setUp(t);
+    api.add(waiting(1));
+    api.add(waiting(2));
+    api.state.before = request => {
+      if (isFence(request) && request.path.endsWith('/w2'))
+        throw new KubeError({ status: 403, reason: 'Forbidden', message: 'a webhook says no' });
+    };
+    await start();
+    api.add(waiting(3));
+    await time.advance(60_000, 1_000);
+    assert.deepEqual(podCIDRs(1, 2, 3), ['', '', '']);
+    const why = 'Could not allocate a pod CIDR: all wait until node w2 can be written to';
+    for (const name of ['w1', 'w2', 'w3']) assert.match(eventsOf(name).join(), new RegExp(why), name);
+    assert.deepEqual(
+      lines()
+        .filter(({ level }) => level === 'error')
+        .map(({ msg, fields }) => `${msg}: ${fields.node}`),
+      ['Held back all pod CIDRs, as a node can not be written to: w2'],
+    );
+    // As a kubelet does.
+    api.patchStatus('w2', { nodeInfo: { kubeletVersion: 'v1.37.1' } });
+    await time.advance(10_000, 100);
+    assert.equal(new Set(podCIDRs(1, 2, 3)).size, 3);
+    assert.ok(podCIDRs(1, 2, 3).every(Boolean));
+  });
+
+  it('has what a node was given again that was deleted before the answer came', async t => {
+    const { api, start, time, usage } = setUp(t);
+    await start();
+    api.add(waiting(1));
+    api.state.after = request => {
+      if (isAllocation(request)) api.remove('w1');
+    };
+    await time.advance(10_000, 100);
+    assert.equal(api.get('w1'), undefined);
+    assert.deepEqual([...usage.values()], ['0/4', '0/4']);
   });
 
   it('begins anew where the history of the API server is another one', async t => {
