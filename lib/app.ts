@@ -46,7 +46,7 @@ import type { Health } from './observability/health.ts';
 import type { Logger } from './observability/logger.ts';
 import { controllerHooks, watchHooks } from './observability/metric-hooks.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { createSelection } from './selection.ts';
+import { createSelection, tellOtherSelector } from './selection.ts';
 import type { Settings } from './settings/settings.ts';
 import { exponentialBackoff } from './streams/backoff.ts';
 import type { Clock } from './streams/clock.ts';
@@ -105,8 +105,11 @@ export function createApp(deps: AppDeps): App {
     identity,
     logger,
     onTurn: election.onTurn,
-    onOther: election.onOther,
-    ...(settings.nodes.selector !== undefined && { annotations: { [selectorAnnotation]: settings.nodes.selector } }),
+    onOther: (holder, annotations) => {
+      election.onOther(holder);
+      tellOtherSelector(settings, holder, annotations, logger);
+    },
+    annotations: { [selectorAnnotation]: settings.nodes.selector },
   });
   const events = createEventRecorder({
     client,

@@ -4,7 +4,9 @@ import { type Health, heartbeat } from './observability/health.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Clock } from './streams/clock.ts';
 
-export interface LeadershipHealth extends Required<Pick<LeadershipOptions, 'onTurn' | 'onOther'>> {
+export interface LeadershipHealth extends Required<Pick<LeadershipOptions, 'onTurn'>> {
+  /** Told who else holds the lease. */
+  onOther(holder: string): void;
   /** Told what `term$` says. */
   onTerm(term: Term | undefined): void;
 }

@@ -18,7 +18,7 @@ import { isForbidden } from './kubernetes/errors.ts';
 import type { EventRecorder, EventTarget } from './kubernetes/events.ts';
 import { everything, type LabelSelector, parseLabelSelector } from './kubernetes/label-selector.ts';
 import type { KubeReader } from './kubernetes/reader.ts';
-import { earlierRivals, type Rival } from './kubernetes/rivals.ts';
+import { earlierRivals, type Rival, selectorAnnotation } from './kubernetes/rivals.ts';
 import { selectedStore } from './kubernetes/selected-store.ts';
 import type { Store } from './kubernetes/store.ts';
 import type { KubeNode } from './kubernetes/types.ts';
@@ -141,4 +141,22 @@ function createRivalReport({ all, lease, events, logger }: SelectionDeps, select
       err: message,
     });
   };
+}
+
+/** Two instances with one lease lock each other out: only the nodes of the one that holds it are looked after. */
+export function tellOtherSelector(
+  { nodes: { selector = '' }, leaderElection: { resourceNamespace, resourceName } }: Settings,
+  leader: string,
+  annotations: Readonly<Record<string, unknown>>,
+  logger: Logger,
+): void {
+  const theirs = annotations[selectorAnnotation] ?? '';
+  if (theirs === selector) return;
+  const named = (text: unknown): string => (text === '' ? 'no node selector' : `the node selector ${text}`);
+  logger.warn('Found the lease with an instance that looks after other nodes', {
+    leader,
+    lease: `${resourceNamespace}/${resourceName}`,
+    setting: '--leader-elect-resource-name',
+    hint: `give each instance a lease of its own: the leader has ${named(theirs)}, this one ${named(selector)}, and waits`,
+  });
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../streams/clock.ts';
 import { isAlreadyExists, isConflict, isForbidden, isNotFound } from './errors.ts';
-import { claimedSpec, decide, graceAfter, type LeaseView, observe } from './lease.ts';
+import { annotationsOf, claimedSpec, decide, graceAfter, type LeaseView, observe } from './lease.ts';
 import type { Call, LeaseAPI } from './lease-api.ts';
 import { linkedController, wait } from './wait.ts';
 
@@ -19,8 +19,8 @@ export interface ElectionDeps {
   readonly onClaim: () => void;
   /** Told at each turn of the loops that campaign and renew, at least once in our `leaseDuration`. */
   readonly onTurn: () => void;
-  /** Told who else holds the lease. */
-  readonly onOther: (holder: string) => void;
+  /** Told who else holds the lease, and what its annotations say. */
+  readonly onOther: (holder: string, annotations: Readonly<Record<string, unknown>>) => void;
 }
 
 /** The Lease is ours by a request sent at `sentAt` (monotonic). */
@@ -95,7 +95,7 @@ export const campaign = async (deps: ElectionDeps, signal: AbortSignal): Promise
     const holder = view?.record.holder ?? '';
     if (holder !== leader && holder !== '' && holder !== identity) {
       logger.info('Observed another leader', { leader: holder });
-      deps.onOther(holder);
+      deps.onOther(holder, seen === undefined ? {} : annotationsOf(seen));
     }
     leader = holder;
   };

@@ -5,7 +5,7 @@ import type { Clock } from '../streams/clock.ts';
 import { campaign, type ElectionDeps } from './campaign.ts';
 import type { KubeClient } from './client.ts';
 import { isConflict } from './errors.ts';
-import { type LeaseView, releasedSpec } from './lease.ts';
+import { type LeaseAnnotations, type LeaseView, releasedSpec } from './lease.ts';
 import { createLeaseAPI } from './lease-api.ts';
 import { renew } from './renewal.ts';
 import { createEndlessTerm, createTerm, type Term } from './term.ts';
@@ -21,7 +21,7 @@ export interface LeadershipOptions extends Partial<Pick<ElectionDeps, 'onTurn' |
   readonly identity: string;
   readonly logger: Logger;
   /** Of the Lease. */
-  readonly annotations?: Readonly<Record<string, string>>;
+  readonly annotations?: LeaseAnnotations;
   readonly random?: () => number;
   /** ms for all of the release; the next leader should not wait longer than for a lapse. */
   readonly releaseTimeout?: number;

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs';
 import type { Clock } from '../streams/clock.ts';
 import type { KubeClient } from './client.ts';
 import { isNotFound } from './errors.ts';
-import { type LeaseView, readLease, updatedLease } from './lease.ts';
+import { type LeaseAnnotations, type LeaseView, readLease, updatedLease } from './lease.ts';
 import { type ListWatchEvent, listWatch } from './list-watch.ts';
 
 export interface Call {
@@ -27,7 +27,7 @@ export const createLeaseAPI = (options: {
   readonly namespace: string;
   readonly name: string;
   /** What the Lease tells besides, with each claim and renewal. */
-  readonly annotations?: Readonly<Record<string, string>>;
+  readonly annotations?: LeaseAnnotations;
 }): LeaseAPI => {
   const { client, clock, namespace, name, annotations } = options;
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
@@ -44,7 +44,8 @@ export const createLeaseAPI = (options: {
       }
     },
     create: async (spec, call) => {
-      const metadata = { name, namespace, ...(annotations !== undefined && { annotations }) };
+      const tells = Object.values(annotations ?? {}).some(value => value !== undefined);
+      const metadata = { name, namespace, ...(tells && { annotations }) };
       const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
       return read(await client.request({ method: 'POST', path: collection, body, urgent: true, ...call }));
     },

@@ -141,17 +141,28 @@ export const releasedSpec = (before: LeaseView, now: number): Record<string, unk
   leaseTransitions: before.record.transitions,
 });
 
+/** What a holder tells of itself on the Lease; undefined takes off what another holder told. */
+export type LeaseAnnotations = Readonly<Record<string, string | undefined>>;
+
+const metadataOf = ({ raw }: LeaseView): Readonly<Record<string, unknown>> =>
+  isRecord(raw.metadata) ? raw.metadata : {};
+
+export const annotationsOf = (view: LeaseView): Readonly<Record<string, unknown>> => {
+  const { annotations } = metadataOf(view);
+  return isRecord(annotations) ? annotations : {};
+};
+
 /** The object to PUT: the one that was seen with our part of it changed. Its resourceVersion makes the update safe. */
 export const updatedLease = (
   view: LeaseView,
   spec: Record<string, unknown>,
-  annotations?: Readonly<Record<string, string>>,
+  annotations: LeaseAnnotations = {},
 ): Record<string, unknown> => {
-  const metadata = isRecord(view.raw.metadata) ? view.raw.metadata : {};
-  const present = isRecord(metadata.annotations) ? metadata.annotations : {};
+  const present = annotationsOf(view);
+  const differs = Object.entries(annotations).some(([key, value]) => present[key] !== value);
   return {
     ...view.raw,
-    ...(annotations !== undefined && { metadata: { ...metadata, annotations: { ...present, ...annotations } } }),
+    ...(differs && { metadata: { ...metadataOf(view), annotations: { ...present, ...annotations } } }),
     spec: { ...(isRecord(view.raw.spec) ? view.raw.spec : {}), ...spec },
   };
 };

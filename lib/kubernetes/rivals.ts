@@ -36,7 +36,8 @@ interface LeaseFacts {
 
 /**
  * The instances that were there before this one: whose Lease is older, or has the lesser name where both are of the same
- * second. Where selectors overlap the nodes are theirs.
+ * second. Where selectors overlap the nodes are theirs. One without selector counts as the first of all, for it looks out
+ * for nobody.
  */
 export async function earlierRivals(options: RivalsOptions, signal: AbortSignal): Promise<readonly Rival[]> {
   const { client, clock, namespace, own, base } = options;
@@ -46,7 +47,7 @@ export async function earlierRivals(options: RivalsOptions, signal: AbortSignal)
   return leases
     .filter(lease => lease.name !== own && lease.isHeld)
     .filter(({ name, selector }) => selector !== undefined || name === base)
-    .filter(lease => ours === undefined || isBefore(lease, ours))
+    .filter(lease => ours === undefined || lease.selector === undefined || isBefore(lease, ours))
     .map(({ name, selector = '' }) => ({ lease: name, selector, matches: parseLabelSelector(selector) ?? everything }))
     .sort((a, b) => (a.lease < b.lease ? -1 : 1));
 }

@@ -5,6 +5,7 @@ import {
   claimedSpec,
   decide,
   graceAfter,
+  type LeaseAnnotations,
   type LeaseView,
   microTime,
   observe,
@@ -124,6 +125,16 @@ describe('lease', () => {
       metadata: { resourceVersion: '7', labels: { a: 'b' } },
       spec: heldBy('me', { strategy: 'x', renewTime: 'now' }),
     });
+  });
+
+  it('tells what its holder tells, and no more what another one told', () => {
+    const annotations = { a: 'b', selector: 'x' };
+    const seen = readLease(lease(heldBy('me'), '7', { annotations }), 0);
+    const told = (more: LeaseAnnotations) => JSON.parse(JSON.stringify(updatedLease(seen, {}, more))).metadata;
+    assert.deepEqual(told({ selector: 'y' }).annotations, { a: 'b', selector: 'y' });
+    assert.deepEqual(told({ selector: undefined }).annotations, { a: 'b' });
+    const plain = readLease(lease(heldBy('me')), 0);
+    assert.deepEqual(updatedLease(plain, {}, { selector: undefined }).metadata, { resourceVersion: '1' });
   });
 
   it('cannot be read without a resourceVersion', () => {

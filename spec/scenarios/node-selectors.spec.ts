@@ -229,6 +229,40 @@ it('notices an instance that looks after all nodes, such as one of the peer', as
   assert.deepEqual([touchedBy(v, all), touchedBy(v, some)], [[1], []]);
 });
 
+it('leaves its nodes to an instance without selector, however late that comes, for it looks out for nobody', async t => {
+  const v = virtualApp(t);
+  await joinGroup(v, 1, 'a');
+  const args = ['--leader-elect=true'];
+  const some = startFor(v, 'a', args);
+  await v.untilRouted(1, MINUTE);
+  await v.advance(10 * MINUTE);
+  const all = v.start({ args });
+  await v.advance(2 * MINUTE);
+  const since = v.now();
+  await joinGroup(v, 2, 'a');
+  await v.untilRouted(2, MINUTE);
+  assert.deepEqual([touchedBy(v, some, since), touchedBy(v, all, since)], [[], [2]]);
+  await all.stop();
+  await v.advance(2 * MINUTE);
+  await joinGroup(v, 3, 'a');
+  await v.untilRouted(3, MINUTE);
+  assert.ok(touchedBy(v, some).includes(3));
+});
+
+it('says that it waits for an instance with another selector where both were given one lease', async t => {
+  const v = virtualApp(t);
+  await joinGroup(v, 1, 'a');
+  const args = ['--leader-elect=true', '--leader-elect-resource-name=shared'];
+  const first = startFor(v, 'a', args);
+  await v.untilRouted(1, MINUTE);
+  const replica = startFor(v, 'a', args);
+  const second = startFor(v, 'b', args);
+  await v.advance(10 * MINUTE);
+  const said = (one: VirtualController) =>
+    one.lines().filter(({ msg }) => msg === 'Found the lease with an instance that looks after other nodes').length;
+  assert.deepEqual([first, replica, second].map(said), [0, 0, 1]);
+});
+
 it('makes its own nodes targets, and leaves the targets that other instances may have added', async t => {
   const v = virtualApp(t);
   for (const i of [1, 2]) await joinGroup(v, i, 'a');

@@ -59,6 +59,11 @@ export const advice: Readonly<Record<string, Advice>> = {
       'The API server is away or refuses. What is known stays in use for reading; nothing is decided to be gone.',
     toDo: 'See to the API server; with status 403 to the rights of the ServiceAccount.',
   },
+  'Held back all pod CIDRs, as a node can not be written to': {
+    meaning:
+      'A node that has no pod CIDR refuses each write, as by an admission webhook. A write of the leader before may still land on it, so nobody can know which blocks are free. Any change of the Node ends this, such as the report of its kubelet within five minutes.',
+    toDo: 'Let the controller patch this node, or delete the Node object where its kubelet does not report any more.',
+  },
   'Found no free pod CIDR': {
     meaning:
       'All of `range` is taken. Nodes wait, each with the event `CIDRNotAvailable`, and get what becomes free at once; other ranges go on.',
@@ -221,6 +226,11 @@ export const advice: Readonly<Record<string, Advice>> = {
   'Failed to look for other instances, will try again': {
     meaning: 'Whether another instance looks after the same nodes was not seen this time.',
     toDo: nothing,
+  },
+  'Found the lease with an instance that looks after other nodes': {
+    meaning:
+      'Two instances with different node selectors have the same lease, so one of them waits for the other, and its nodes are looked after by nobody. While the selector of a Deployment is changed, this is said once and passes.',
+    toDo: 'Leave `--leader-elect-resource-name` out, or give each instance a name of its own.',
   },
   'Left nodes to another instance that was there before': {
     meaning: 'Two selectors match the same nodes. The instance of the older lease keeps them.',
