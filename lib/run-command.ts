@@ -44,9 +44,10 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   const { settings, report } = loaded;
   const secrets = secretsOf(settings);
   const logger = createLogger({ level: settings.log.level, secrets: () => [...secrets] });
+  const stopped = listenForSignals(logger, settings);
   logStart(logger, report);
   try {
-    return await runController(settings, logger, secrets);
+    return await runController(settings, logger, secrets, stopped);
   } catch (err) {
     if (!(err instanceof FatalError)) throw err;
     logger.error(fatalMessage, { err: err.message });
@@ -54,7 +55,12 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function runController(settings: Settings, logger: RootLogger, secrets: Set<string>): Promise<number> {
+async function runController(
+  settings: Settings,
+  logger: RootLogger,
+  secrets: Set<string>,
+  stopped: Promise<NodeJS.Signals>,
+): Promise<number> {
   const clock = systemClock;
 
   const access = await openAccess({ settings, clock, logger, secrets });
@@ -73,11 +79,6 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   const app = createApp({ settings, client, hetzner, ...others, clock, logger, metrics, health, identity });
 
   const exitCode = await new Promise<number>(resolve => {
-    const stop = (signal: NodeJS.Signals) => {
-      logger.info('Received signal, stopping', { signal });
-      subscription.unsubscribe();
-      resolve(0);
-    };
     const subscription = app.runs$.subscribe({
       error: err => {
         const fatal = err instanceof FatalError;
@@ -85,9 +86,11 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
         resolve(1);
       },
     });
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-    process.on('SIGUSR2', () => toggleDebug(logger, settings));
+    void stopped.then(signal => {
+      logger.info('Received signal, stopping', { signal });
+      subscription.unsubscribe();
+      resolve(0);
+    });
     process.on('unhandledRejection', err => {
       logger.error('Stopped on an unhandled rejection', { err });
       subscription.unsubscribe();
@@ -98,6 +101,18 @@ async function runController(settings: Settings, logger: RootLogger, secrets: Se
   await Promise.all([servers.close(), client.close(), hetzner.close()]);
   logger.info('Stopped', { exitCode });
   return exitCode;
+}
+
+/**
+ * Resolves with the signal that asks for the end. Called before anything that takes time: a signal nobody listens for is
+ * lost where this is the first process of a container, and the lease with it until it lapses; elsewhere SIGUSR2 kills.
+ */
+function listenForSignals(logger: RootLogger, settings: Settings): Promise<NodeJS.Signals> {
+  process.on('SIGUSR2', () => toggleDebug(logger, settings));
+  return new Promise(resolve => {
+    process.on('SIGTERM', resolve);
+    process.on('SIGINT', resolve);
+  });
 }
 
 function logStart(logger: RootLogger, report: SettingsReport): void {

@@ -182,3 +182,30 @@ it('BUG-091: says its version at the start, and on request', async t => {
   const asked = execFileSync(process.execPath, [bundle, '--version'], { encoding: 'utf8' });
   assert.ok(asked.includes(` ${version} `), asked);
 });
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  it(`ends in order when ${signal} comes with its first line, and asks Hetzner nothing`, async t => {
+    const s = await scenario(t);
+    const controller = s.start({ args: ['--secure-port=0'] });
+    await controller.waitForLine(({ msg }) => msg === 'Started', 'the start');
+    controller.kill(signal);
+    assert.equal(await controller.exited, 0, controller.output());
+    assert.deepEqual(
+      controller
+        .lines()
+        .map(({ msg }) => msg)
+        .slice(-2),
+      ['Received signal, stopping', 'Stopped'],
+    );
+    assert.deepEqual(s.hetzner.requests, []);
+  });
+}
+
+it('survives SIGUSR2 with its first line, and logs at debug from then on', async t => {
+  const s = await scenario(t);
+  const controller = s.start();
+  await controller.waitForLine(({ msg }) => msg === 'Started', 'the start');
+  controller.kill('SIGUSR2');
+  await controller.waitForLine(({ level }) => level === 'debug', 'a line at debug');
+  assert.equal(await controller.stop(), 0);
+});
