@@ -176,6 +176,20 @@ describe('the chart', { skip }, () => {
     assert.equal(envOf(empty).HCLOUD_NETWORK, 'hcloud/network');
   });
 
+  it('takes what looks odd and is right: two families, no range, text for numbers', async () => {
+    const values = {
+      replicaCount: '2',
+      healthPort: '10259',
+      hostNetwork: '',
+      networking: { enabled: true, clusterCIDR: '10.244.0.0/16, fd00:10:244::/48', nodeIPAM: { maskSize: '25' } },
+      networkPolicy: { enabled: true, apiServerPorts: ['6443', 8443] },
+    };
+    const objects = await render(values);
+    assert.ok(container(objects).args.includes('--cluster-cidr=10.244.0.0/16, fd00:10:244::/48'));
+    assert.equal(envOf(objects).HCLOUD_NODE_CIDR_MASK_SIZE, '25');
+    await render({ networking: { enabled: false, clusterCIDR: '' } });
+  });
+
   const mistakes: readonly (readonly [string, unknown, RegExp])[] = [
     ['tolerations (RC-15d)', { tolerations: [] }, /tolerations.*additionalTolerations/],
     ['replicas', { replicas: 2 }, /replicas.*replicaCount/],
@@ -190,6 +204,14 @@ describe('the chart', { skip }, () => {
     ['a list of variables', { env: [{ name: 'A', value: 'b' }] }, /env/],
     ['a variable with a typing error inside', { env: { A: { vale: 'b' } } }, /vale/],
     ['a digest that is none', { image: { digest: 'latest' } }, /digest/],
+    ['a host network that is neither', { hostNetwork: 'maybe' }, /hostNetwork/],
+    ['pods without a prefix length', { networking: { clusterCIDR: '10.244.0.0' } }, /clusterCIDR/],
+    ['a range that is none', { networking: { podCIDRs: { core: 'pods' } } }, /podCIDRs\/core/],
+    ['a gateway by name', { networking: { gateways: { core: { '*': 'gateway-1' } } } }, /gateways\/core/],
+    ['a size of pod CIDRs that is none', { networking: { nodeIPAM: { maskSize: 33 } } }, /maskSize/],
+    ['fewer than no replicas', { replicaCount: -1 }, /replicaCount/],
+    ['a port above all', { healthPort: 70000 }, /healthPort/],
+    ['a port by name', { networkPolicy: { apiServerPorts: ['https'] } }, /apiServerPorts/],
     ['an unknown log level', { logLevel: 'trace' }, /logLevel/],
   ];
   for (const [what, values, message] of mistakes) {
