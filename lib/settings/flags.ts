@@ -16,7 +16,7 @@ export const flags = {
     controllerList,
     '*',
     'process',
-    'Controllers that run: `*` for all, `name` for one, `-name` for all but one.',
+    'Controllers that run: `*` for all, `name` for one, `*,-name` for all but one.',
   ),
   leaderElect: flag(
     'leader-elect',
