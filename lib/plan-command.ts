@@ -59,7 +59,9 @@ export async function planCommand(argv: readonly string[]): Promise<number> {
     process.stderr.write(`${renderSummary(observed, plans)}\n`);
     return summaryOf(plans).total === 0 ? 0 : 2;
   } catch (err) {
-    if (err instanceof HetznerError || err instanceof KubeError) fatal(err);
+    if (err instanceof HetznerError)
+      fatal(new Error(`Hetzner ${err.api} API: ${err.method} ${err.route}: ${err.message}`));
+    if (err instanceof KubeError) fatal(new Error(`Kubernetes API server: ${err.message}`));
     throw err;
   } finally {
     await close();

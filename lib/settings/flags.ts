@@ -1,5 +1,15 @@
 import { flag } from './setting.ts';
-import { boolean, clusterCIDRs, controllerList, integer, ipAddress, period, port, text } from './value-types.ts';
+import {
+  boolean,
+  clusterCIDRs,
+  controllerList,
+  integer,
+  ipAddress,
+  objectName,
+  period,
+  port,
+  text,
+} from './value-types.ts';
 
 /** Settings that come from flags. Names, types and defaults are those of the upstream cloud-controller-manager. */
 export const flags = {
@@ -40,8 +50,20 @@ export const flags = {
     'How long the leader tries to renew before it gives up.',
   ),
   retryPeriod: flag('leader-elect-retry-period', period, '2s', 'process', 'Time between tries to get or renew.'),
-  leaseName: flag('leader-elect-resource-name', text, 'cloud-controller-manager', 'process', 'Name of the lease.'),
-  leaseNamespace: flag('leader-elect-resource-namespace', text, 'kube-system', 'process', 'Namespace of the lease.'),
+  leaseName: flag(
+    'leader-elect-resource-name',
+    objectName,
+    'cloud-controller-manager',
+    'process',
+    'Name of the lease.',
+  ),
+  leaseNamespace: flag(
+    'leader-elect-resource-namespace',
+    objectName,
+    'kube-system',
+    'process',
+    'Namespace of the lease.',
+  ),
   nodeStatusUpdateFrequency: flag(
     'node-status-update-frequency',
     period,

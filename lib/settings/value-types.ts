@@ -11,6 +11,16 @@ export const boolean: ValueType<boolean> = { name: 'boolean', parse: parseBoolea
 
 export const text: ValueType<string> = { name: 'text', parse: value => ({ value }), empty: 'unset' };
 
+/** Name of an object in Kubernetes, such as a Lease. */
+export const objectName: ValueType<string> = {
+  name: 'text',
+  parse: value =>
+    value.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(value)
+      ? { value }
+      : { allowed: 'must be small letters, digits, - and ., with a letter or digit at both ends, at most 253' },
+  empty: 'unset',
+};
+
 /** Travels in an HTTP header, so only what a header can carry. */
 export const token: ValueType<string> = {
   name: 'text',

@@ -425,7 +425,7 @@ it('plans nothing in a project that knows no server of the cluster, and says why
   ]);
 });
 
-it('ends with exit code 1 and one line when Hetzner refuses the token, the network is not there or Kubernetes is not', async t => {
+it('ends with exit code 1 and one line when Hetzner refuses the token, the network is not there, or one side does not answer, and says which', async t => {
   const { s } = await peerScenario(t);
   const refused = async (options: Parameters<Scenario['command']>[1], message: RegExp): Promise<void> => {
     const { code, stdout, stderr } = await s.command('plan', options);
@@ -436,6 +436,10 @@ it('ends with exit code 1 and one line when Hetzner refuses the token, the netwo
   };
   await refused({ env: { HCLOUD_TOKEN: 'y'.repeat(64) } }, /^HCLOUD_TOKEN: Hetzner refused the token/m);
   await refused({ env: { HCLOUD_NETWORK: 'nowhere' } }, /^HCLOUD_NETWORK: no network with the name or id "nowhere"/m);
-  await refused({ kubernetesURL: 'http://127.0.0.1:9' }, /127\.0\.0\.1:9|ECONNREFUSED/);
+  await refused({ kubernetesURL: 'http://127.0.0.1:9' }, /^Kubernetes API server: GET \S+: .*127\.0\.0\.1:9/m);
+  await refused(
+    { env: { HCLOUD_ENDPOINT: 'http://127.0.0.1:9' } },
+    /^Hetzner cloud API: GET \/networks: .*ECONNREFUSED 127\.0\.0\.1:9/m,
+  );
   await refused({ args: ['--node-monitor-perod=5s'] }, /--node-monitor-perod is not a known flag/);
 });

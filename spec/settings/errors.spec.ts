@@ -22,6 +22,16 @@ describe('errors', () => {
       'HCLOUD_TOKEN is invalid: must consist of ASCII characters without white space (set by environment variable)',
     ],
     [
+      'a name that no Lease can have',
+      { argv: ['--leader-elect-resource-name=My Lease'] },
+      '--leader-elect-resource-name="My Lease" is invalid: must be small letters, digits, - and ., with a letter or digit at both ends, at most 253 (set by flag)',
+    ],
+    [
+      'a path in the place of a namespace',
+      { argv: ['--leader-elect-resource-namespace=../nodes'] },
+      '--leader-elect-resource-namespace="../nodes" is invalid: must be small letters, digits, - and ., with a letter or digit at both ends, at most 253 (set by flag)',
+    ],
+    [
       'BUG-086: a boolean that is none',
       { env: { HCLOUD_LOAD_BALANCERS_ENABLED: 'yes' } },
       'HCLOUD_LOAD_BALANCERS_ENABLED="yes" is invalid: must be a boolean: 1, t, T, TRUE, true, True, 0, f, F, FALSE, false, False (set by environment variable)',
