@@ -30,7 +30,10 @@ export function previewRoutes(input: RoutesInput): Preview {
   const outside = changes.filter(c => 'node' in c && !isOwned(c.destination, clusterCIDRs));
   const crossed = new Set(refused.flatMap(({ change }) => ('node' in change ? [change.node] : [])));
   return {
-    changes: [...changes.map(change => describe(object, change)), ...conditions(nodes, desired, after, crossed)],
+    changes: [
+      ...changes.map(change => describe(object, change, share?.aggregates !== undefined)),
+      ...conditions(nodes, desired, after, crossed),
+    ],
     notes: [
       ...(allowed.length < planned.length ? [{ object, text: `keeps its routes: ${doubt}` }] : []),
       ...notAttached(desired, network.name),
@@ -106,7 +109,7 @@ const notAttached = ({ byDestination }: DesiredRoutes, network: string): Planned
       : [],
   );
 
-function describe(object: string, change: RouteChange): PlannedChange {
+function describe(object: string, change: RouteChange, hasWays: boolean): PlannedChange {
   const { destination, gateway } = change;
   const at = 'Hetzner';
   switch (change.kind) {
@@ -127,7 +130,8 @@ function describe(object: string, change: RouteChange): PlannedChange {
       return { at, object, action: 'replace route', details, why };
     }
     case 'delete': {
-      const why = 'it lies in --cluster-cidr, and no node has this pod CIDR';
+      const ways = hasWays ? ', nor is it a way to another network by HCLOUD_NETWORK_GATEWAYS' : '';
+      const why = `it lies in --cluster-cidr, and no node has this pod CIDR${ways}`;
       return { at, object, action: 'delete route', details: { destination, gateway }, why };
     }
   }

@@ -138,6 +138,8 @@ describe('the plan of a network with ways to others', () => {
     assert.deepEqual(told(plan(present)), ['delete 10.243.0.0/16 10.0.0.10', 'replace 10.241.0.0/16 10.0.0.10']);
     const closed = world([node(1, '10.240.1.0/24')], [rule(core.id, 'others')]);
     assert.deepEqual(told(closed.plan(present)), ['delete 10.241.0.0/16 10.0.0.99', 'delete 10.242.0.0/16 10.0.0.10']);
+    const why = closed.preview(present).changes.map(change => change.why);
+    assert.match(why[0] ?? '', /nor is it a way to another network by HCLOUD_NETWORK_GATEWAYS$/);
     const without = world([node(1, '10.240.1.0/24')], []);
     assert.deepEqual(without.plan(present), []);
   });
