@@ -367,3 +367,23 @@ it('tells of a network that must be there and is not any more, and takes over a 
   assert.equal(v.spent(since).writes, 0);
   assert.equal(controller.error(), undefined);
 });
+
+it('takes no way that there is for a gateway that no machine has yet', async t => {
+  const v = virtualApp(t, { gateways: 'of-member' });
+  const { core, hosts, unreachable } = await cluster(v, [1, 1, 1]);
+  const first = v.start({ env, args });
+  await v.until('all are routed', areRouted(v, hosts), 5 * MINUTE);
+  await v.advance(MINUTE);
+  await first.stop();
+  const HCLOUD_NETWORK_GATEWAYS = env.HCLOUD_NETWORK_GATEWAYS.replace('10.0.0.10', '10.0.0.20');
+  const second = v.start({ env: { ...env, HCLOUD_NETWORK_GATEWAYS }, args });
+  await v.advance(HOUR);
+  assert.deepEqual(unreachable(), []);
+  assert.deepEqual(aggregates(v, core), ['10.241.0.0/16 10.0.0.10', '10.242.0.0/16 10.0.0.10']);
+  const told = second.lines().filter(({ level }) => level === 'warn');
+  assert.match(JSON.stringify(told[0]?.err), /no server in the network has the address 10\.0\.0\.20 /);
+  assert.ok(told.length < 30, `${told.length} lines in an hour`);
+  v.hetzner.servers.create({ name: 'another', network: core, ip: '10.0.0.20' });
+  await v.advance(25 * HOUR);
+  assert.deepEqual(aggregates(v, core), ['10.241.0.0/16 10.0.0.20', '10.242.0.0/16 10.0.0.20']);
+});

@@ -16,7 +16,8 @@ export interface ServerLookup {
  * - `aggregate`: the way to all pods of another network, through a machine that is in both.
  * - `hold`: the CIDR is taken by a node whose machine is not routed by us or not known yet; whatever is there stays.
  *   So does a route that nobody claims but that may be another instance's; it has no node (empty). An aggregate that is not
- *   there yet waits for a node in its range that this network routes.
+ *   there yet waits for a node in its range that this network routes, and one that leads elsewhere stays until the machine
+ *   is there that it should lead to.
  */
 export type DesiredRoute =
   | { readonly kind: 'route'; readonly node: string; readonly gateway: string }
@@ -30,7 +31,8 @@ export type HoldProblem =
   | 'notAttached'
   | 'attachedNowhere'
   | 'notSelected'
-  | 'crossed';
+  | 'crossed'
+  | 'noGateway';
 
 /** Desired routes by canonical destination, and nodes that could be routed but lost a CIDR to another node. */
 export interface DesiredRoutes {
@@ -104,6 +106,8 @@ export interface Claims {
   readonly networks?: Pick<NodeNetworks, 'homeOf' | 'expectedOf'>;
   /** The ways from this network to the pods of others, by destination. */
   readonly aggregates?: () => ReadonlyMap<string, Aggregate>;
+  /** Whether a machine has the address in this network, or may have; Hetzner takes no other gateway. */
+  isMachine?(address: string): boolean;
 }
 
 /** Of an instance that looks after everything. */
@@ -151,15 +155,19 @@ export function desiredRoutes(
       if (loser.kind === 'route') contested.push({ destination, owner: owner.node, node: loser.node });
     }
   }
+  /** Nothing is taken away or tried that Hetzner would take nothing in place of. */
+  const obstructed = (destination: string, { gateway }: Aggregate): DesiredRoute | undefined => {
+    const present = gateways.get(destination);
+    if (present === undefined) {
+      const crossing = routedWithin(destination, byDestination);
+      return crossing === undefined ? undefined : { kind: 'hold', node: crossing, problem: 'crossed' };
+    }
+    if (present === gateway || share.isMachine?.(gateway) !== false) return undefined;
+    return { kind: 'hold', node: '', problem: 'noGateway' };
+  };
   const aggregates = new Map<string, DesiredRoute>();
   for (const [destination, aggregate] of share.aggregates?.() ?? []) {
-    const crossing = gateways.has(destination) ? undefined : routedWithin(destination, byDestination);
-    aggregates.set(
-      destination,
-      crossing === undefined
-        ? { kind: 'aggregate', ...aggregate }
-        : { kind: 'hold', node: crossing, problem: 'crossed' },
-    );
+    aggregates.set(destination, obstructed(destination, aggregate) ?? { kind: 'aggregate', ...aggregate });
   }
   const all = new Map<string, DesiredRoute>([...aggregates, ...byDestination]);
   for (const [destination, gateway] of gateways) {

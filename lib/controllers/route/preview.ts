@@ -90,6 +90,10 @@ function ways({ byDestination }: DesiredRoutes, network: string, share: RoutesIn
       const text = `gets no route to ${destination}: the pods of node ${route.node} are in this range`;
       return [{ object: `Network ${network}`, text }];
     }
+    if (route.kind === 'hold' && route.problem === 'noGateway') {
+      const text = `keeps its route to ${destination}: no server in it has the address that HCLOUD_NETWORK_GATEWAYS names`;
+      return [{ object: `Network ${network}`, text }];
+    }
     const why = route.kind === 'route' ? share?.misplacement?.(destination) : undefined;
     return route.kind === 'route' && why !== undefined
       ? [{ object: `Node ${route.node}`, text: `has the pod CIDR ${destination}, which ${why}` }]

@@ -16,3 +16,9 @@ export function explainRefusal(
 
 /** Only what the API understood and did not want. */
 export const mayBeOverlap = (err: unknown): boolean => classOf(err) === 'permanent' && !isLimitExceeded(err);
+
+/** Why a way between networks is not led through another machine, which would cost the one that there is. */
+export const noGateway = (wanted: string | undefined, present: string | undefined): Error =>
+  new Error(
+    `no server in the network has the address ${wanted} of HCLOUD_NETWORK_GATEWAYS, so the route via ${present} stays`,
+  );

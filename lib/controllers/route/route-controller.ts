@@ -29,7 +29,7 @@ import {
 import { logChange } from './log-change.ts';
 import { createNodeIndex, type NodeIndex } from './node-index.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
-import { explainRefusal, mayBeOverlap } from './refusal.ts';
+import { explainRefusal, mayBeOverlap, noGateway } from './refusal.ts';
 import { limitRetry, type RouteReport } from './report.ts';
 import type { RouteTable } from './route-table.ts';
 import { type RouteShare, wholeShare } from './share.ts';
@@ -227,6 +227,10 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (desired.problem === 'crossed') {
       crowdedOut.add(run.key);
       return again(limitRetry);
+    }
+    if (desired.problem === 'noGateway') {
+      const wanted = share.aggregates?.().get(run.key)?.gateway;
+      return failed(noGateway(wanted, table.current()?.get(run.key)), limitRetry);
     }
     if (desired.problem !== 'notAttached') return done;
     const err = report.notAttached(run.key, desired.node);

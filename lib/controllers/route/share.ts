@@ -155,6 +155,7 @@ export function shareInNetwork(
     networks,
     aggregates: () => ways().byDestination,
     problems: () => ways().problems,
+    isMachine: address => evidence.machineAt(address) !== 'none',
     misplacement: podCIDR => {
       const chosen = networks.current();
       const network = home(chosen);

@@ -89,6 +89,9 @@ describe('pods that other networks do not reach', () => {
   });
 });
 
+/** Addresses in `core` of machines that are no nodes. */
+const routers = ['10.0.0.10', '10.0.0.11', '10.0.0.98', '10.0.0.99'];
+
 /** All that is looked at in `core`, with nodes that have the pod CIDRs that are given. */
 const world = (nodes: readonly KubeNode[], gateways: readonly GatewayRule[], elsewhere: readonly KubeNode[] = []) => {
   const store = nodeStore();
@@ -98,6 +101,7 @@ const world = (nodes: readonly KubeNode[], gateways: readonly GatewayRule[], els
   const servers = createServerList(
     [
       ...nodes.map(node => server(idOf(node))),
+      ...routers.map((ip, i) => server(90 + i, { privateNets: [{ network: core.id, ip, aliasIPs: [] }] })),
       ...elsewhere.map(node => server(idOf(node), { privateNets: [{ network: a.id, ip: '10.1.1.1', aliasIPs: [] }] })),
     ],
     0,
@@ -142,6 +146,28 @@ describe('the plan of a network with ways to others', () => {
     assert.match(why[0] ?? '', /nor is it a way to another network by HCLOUD_NETWORK_GATEWAYS$/);
     const without = world([node(1, '10.240.1.0/24')], []);
     assert.deepEqual(without.plan(present), []);
+  });
+
+  it('leaves a way as it is while no machine has the address that it should lead to: Hetzner takes no other', () => {
+    const { plan, preview } = world([node(1, '10.240.1.0/24')], [rule(core.id, 'others', '10.0.0.77')]);
+    const present = new Map([['10.241.0.0/16', '10.0.0.10']]);
+    assert.deepEqual(told(plan(present)), ['create 10.242.0.0/16 10.0.0.77', 'create 10.240.1.0/24 10.0.1.1']);
+    const [note] = preview(present).notes;
+    assert.match(
+      `${note?.object} ${note?.text}`,
+      /^Network core keeps its route to 10\.241\.0\.0\/16: no server in it /,
+    );
+  });
+
+  it('keeps an old way while a node of the other network has its pods there', () => {
+    const old = new Map([['10.243.0.0/16', '10.0.0.10']]);
+    const made = ['create 10.241.0.0/16 10.0.0.10', 'create 10.242.0.0/16 10.0.0.10'];
+    const kept = world([], both, [node(2, '10.243.7.0/24')]);
+    assert.deepEqual(told(kept.plan(old)), made);
+    const gone = world([node(1, '10.240.1.0/24')], both, [node(2, '10.241.7.0/24')]);
+    assert.deepEqual(told(gone.plan(old))[0], 'delete 10.243.0.0/16 10.0.0.10');
+    const closed = world([], [rule(core.id, a.id), rule(core.id, b.id, '10.0.0.10')], [node(2, '10.243.7.0/24')]);
+    assert.deepEqual(told(closed.plan(old))[0], 'delete 10.243.0.0/16 10.0.0.10', 'nothing is to lead to its network');
   });
 
   it('waits with a way while a node of the network has its pods in that range, and leaves one that is there', () => {
