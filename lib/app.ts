@@ -50,6 +50,7 @@ import { createSelection, tellOtherSelector } from './selection.ts';
 import type { Settings } from './settings/settings.ts';
 import { exponentialBackoff } from './streams/backoff.ts';
 import type { Clock } from './streams/clock.ts';
+import type { Snapshot } from './streams/snapshot.ts';
 import type { Run } from './streams/workqueue.ts';
 
 export interface AppDeps {
@@ -133,7 +134,13 @@ export function createApp(deps: AppDeps): App {
   });
   /** All that happens in one term of leadership; unsubscribing, which the end of the term does, stops it. */
   const runTerm = (term: Term): Observable<Run> => {
-    const contact$ = defer(() => firstContact({ settings, ...hetzner, clock, logger, backoff: quickBackoff }));
+    /** The network that has taken the place of the one that was found at first. */
+    let replacement: Snapshot<Network> | undefined;
+    const contact$ = defer(() =>
+      replacement === undefined
+        ? firstContact({ settings, ...hetzner, clock, logger, backoff: quickBackoff })
+        : of({ network: replacement }),
+    );
     const synced$ = combineLatest(stores.map(({ store }) => store.synced$)).pipe(first(all => all.every(Boolean)));
     const started$ = combineLatest([contact$, synced$, selection.lookout$]);
     return started$.pipe(
@@ -161,7 +168,13 @@ export function createApp(deps: AppDeps): App {
           ? runs$
           : merge(runs$, untilReplaced(network.value, missed$));
       }),
-      retry({ delay: err => (err instanceof NetworkReplaced ? of(undefined) : throwError(() => err)) }),
+      retry({
+        delay: err => {
+          if (!(err instanceof NetworkReplaced)) return throwError(() => err);
+          replacement = err.network;
+          return of(undefined);
+        },
+      }),
     );
   };
 
@@ -174,12 +187,13 @@ export function createApp(deps: AppDeps): App {
       cloud,
       servers,
       missed$,
+      clock,
       logger,
       warn,
       onMissing: isMissing => onMissing(network.name, isMissing),
       backoff: exponentialBackoff({ initial: 10_000, max: 300_000, jitter: 'equal' }),
     });
-    return guard$.pipe(switchMap(() => throwError(() => new NetworkReplaced())));
+    return guard$.pipe(switchMap(found => throwError(() => new NetworkReplaced(found))));
   };
 
   const terms$ = leadership.term$.pipe(

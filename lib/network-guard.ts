@@ -5,17 +5,20 @@ import type { CallOptions, Network } from './hetzner/types.ts';
 import type { EventReason } from './kubernetes/event-reasons.ts';
 import { wait } from './kubernetes/wait.ts';
 import type { Logger } from './observability/logger.ts';
+import type { Clock } from './streams/clock.ts';
 import { fromAbortable } from './streams/from-abortable.ts';
+import type { Snapshot } from './streams/snapshot.ts';
 
 export interface NetworkGuardDeps {
   /** The network as the term of leadership found it. */
   readonly network: Network;
   /** HCLOUD_NETWORK. */
   readonly wanted: string;
-  readonly cloud: Pick<Cloud, 'findNetwork'>;
+  readonly cloud: Pick<Cloud, 'findNetwork' | 'getNetwork'>;
   readonly servers: Pick<Servers, 'changes$'>;
   /** Somebody who read the network was told that there is none. */
   readonly missed$: Observable<unknown>;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
   /** Tells users about the controller itself. */
   readonly warn: (reason: EventReason, message: string) => void;
@@ -28,6 +31,13 @@ export interface NetworkGuardDeps {
 /** The network has become another one: all that was made for the old one has to be made anew. */
 export class NetworkReplaced extends Error {
   override readonly name = 'NetworkReplaced';
+  /** The other one as read now: no second look may come to another end. */
+  readonly network: Snapshot<Network>;
+
+  constructor(network: Snapshot<Network>) {
+    super();
+    this.network = network;
+  }
 }
 
 /**
@@ -35,7 +45,7 @@ export class NetworkReplaced extends Error {
  * Emits when there is another one. No request while nothing speaks for a loss: a reader found none, or suddenly no
  * server is in it.
  */
-export function networkGuard(deps: NetworkGuardDeps): Observable<Network> {
+export function networkGuard(deps: NetworkGuardDeps): Observable<Snapshot<Network>> {
   const { network, servers, missed$ } = deps;
   const emptied$ = servers.changes$.pipe(
     map(list => list.servers.some(({ privateNets }) => privateNets.some(net => net.network === network.id))),
@@ -45,19 +55,23 @@ export function networkGuard(deps: NetworkGuardDeps): Observable<Network> {
   );
   return merge(missed$, emptied$).pipe(
     exhaustMap(() => fromAbortable(signal => lookFor(deps, signal))),
-    filter(found => found !== undefined && found.id !== network.id),
-    map(found => found as Network),
+    filter(found => found !== undefined),
+    filter(({ value }) => value.id !== network.id),
   );
 }
 
 /** Looks until there is one; undefined where the signal ends it. */
-async function lookFor(deps: NetworkGuardDeps, signal: AbortSignal): Promise<Network | undefined> {
-  const { network, wanted, cloud, logger, warn, onMissing, backoff } = deps;
+async function lookFor(deps: NetworkGuardDeps, signal: AbortSignal): Promise<Snapshot<Network> | undefined> {
+  const { network, cloud, clock, logger, warn, onMissing, backoff } = deps;
   const o: CallOptions = { priority: 'refresh', signal };
   const fields = { network: network.name, networkID: network.id };
+  /** One that was renamed is still there. */
+  const find = async (): Promise<Network | undefined> =>
+    (await cloud.findNetwork(deps.wanted, o)) ?? cloud.getNetwork(network.id, o);
   let told = false;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
-    const found = await cloud.findNetwork(wanted, o).catch(err => {
+    const requestedAt = clock.monotonic();
+    const found = await find().catch(err => {
       signal.throwIfAborted();
       logger.warn('Failed to look for the network, will try again', { ...fields, err });
       return 'unknown' as const;
@@ -70,7 +84,7 @@ async function lookFor(deps: NetworkGuardDeps, signal: AbortSignal): Promise<Net
           networkID: found.id,
         });
       else if (told) logger.info('Found the network again', fields);
-      return found;
+      return { value: found, requestedAt };
     }
     if (found === undefined && !told) {
       told = true;

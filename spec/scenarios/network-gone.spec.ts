@@ -50,3 +50,25 @@ it('asks for its network only where something speaks for its loss', async t => {
   await v.advance(60 * MINUTE);
   assert.equal(v.hetzner.count({ since, method: 'GET', route: '/networks' }), 0);
 });
+
+it('takes a network that was renamed for the one it was', async t => {
+  const v = virtualApp(t);
+  const b = balanced(v);
+  const [server = 0] = await b.grow(1, 1);
+  const controller = v.start();
+  await v.untilRouted(1);
+  v.hetzner.networks.rename(v.networkID, 'renamed');
+  v.hetzner.servers.detach(server, v.networkID);
+  v.addServer(2, { ip: false });
+  await v.join(2);
+  const since = v.now();
+  await v.advance(20 * MINUTE);
+  assert.equal(v.hetzner.count({ since, method: 'GET', route: '/networks' }), 1);
+  await b.grow(3, 3);
+  await v.untilRouted(3);
+  assert.deepEqual(
+    controller.lines().filter(({ level }) => level === 'error'),
+    [],
+  );
+  assert.equal(controller.error(), undefined);
+});

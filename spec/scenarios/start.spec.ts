@@ -109,6 +109,23 @@ it('BUG-088: a machine that is not in the network ends the start, one that is go
   );
 });
 
+it('BUG-088: a network that is made anew does not end it, although its machine is not in it yet', async t => {
+  const s = await scenario(t);
+  s.hetzner.metadataFor(s.addServer(9));
+  const controller = await works(s, attachedCheck(s));
+  s.hetzner.networks.remove(s.networkID);
+  s.hetzner.networks.create({ name: 'k8s', ipRange: '10.0.0.0/8', subnets: ['10.0.0.0/16'] });
+  s.addServer(2, { ip: false });
+  await s.join(2);
+  await controller.waitForLine(
+    ({ msg }) => msg === 'Found another network under the name, starting anew with it',
+    'it',
+  );
+  s.addServer(3, { ip: false });
+  await s.join(3);
+  await s.waitInitialised('w3');
+});
+
 it('BUG-088: a metadata service that is out of reach, silent or of somebody else does not keep it from starting', async t => {
   const s = await scenario(t);
   s.addServer(1);
