@@ -52,10 +52,16 @@ export function logExamples(): string {
         ['level', level],
         ['msg', message],
       ];
-      return JSON.stringify(Object.fromEntries([...head, ...run, ...pick(keys, values)]));
+      return JSON.stringify(Object.fromEntries([...head, ...run, ...pick(keys, { ...values, ...typical[message] })]));
     });
   return `\`\`\`json\n${lines.join('\n')}\n\`\`\``;
 }
+
+/** Values that only one message has, where those of the other examples would mislead. */
+const typical: Readonly<Record<string, LogLineKind['values']>> = {
+  'Started health server': { address: '0.0.0.0:10258' },
+  'Changed log level': { reason: 'debug' },
+};
 
 const pick = (keys: readonly string[], values: LogLineKind['values'] = {}): [string, unknown][] =>
   keys.map(key => [key, values[key] ?? examples[key as LogKey]]);

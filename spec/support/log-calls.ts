@@ -44,6 +44,7 @@ function callsIn(file: string, sources: ReadonlyMap<string, string>): LogCall[] 
   const lineAt = (index: number): number => source.slice(0, index).split('\n').length;
   const calls = [...source.matchAll(call)].map((match): LogCall => {
     const [whole, logger = '', level, choice = ''] = match;
+    const context = contextOf(logger, resolve);
     const [message = '', fields = ''] = argumentsAt(source, match.index + whole.length - 1);
     return {
       file,
@@ -53,8 +54,8 @@ function callsIn(file: string, sources: ReadonlyMap<string, string>): LogCall[] 
           ? textsIn((/^\w+$/.test(choice) ? resolve(choice) : undefined) ?? choice).filter(one => levels.includes(one))
           : [level],
       messages: messagesIn(message, resolve),
-      keys: [...new Set([...contextOf(logger, resolve), ...keysOf(fields, resolve)])],
-      values: literalsOf(fields),
+      keys: [...new Set([...keysOf(context, resolve), ...keysOf(fields, resolve)])],
+      values: { ...literalsOf(context), ...literalsOf(fields) },
       controller: controllerOf(file, logger),
     };
   });
@@ -83,11 +84,9 @@ function messagesIn(expression: string, resolve: (name: string) => string | unde
   return [...new Set([...direct, ...named])];
 }
 
-/** The keys of a logger that was made from another one. */
-function contextOf(logger: string, resolve: (name: string) => string | undefined): string[] {
-  const [, fields] = /\.child\((.*)\)$/s.exec(resolve(logger) ?? '') ?? [];
-  return fields === undefined ? [] : keysOf(fields, resolve);
-}
+/** The fields of a logger that was made from another one. */
+const contextOf = (logger: string, resolve: (name: string) => string | undefined): string =>
+  /\.child\((.*)\)$/s.exec(resolve(logger) ?? '')?.[1] ?? '';
 
 /** Fields whose value is a text that stands there. */
 const literalsOf = (fields: string): Record<string, string> =>
