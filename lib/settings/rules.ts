@@ -151,6 +151,10 @@ function findWarnings({ values, set }: Readings): Warning[] {
           hint: 'routes are off: see HCLOUD_NETWORK_ROUTES_ENABLED and --cluster-cidr',
         },
       },
+    Object.values(values.controllers).every(on => !on) && {
+      msg: 'Left all controllers idle',
+      fields: { setting: setting('controllers'), hint: 'add * to the list: without it only those named run' },
+    },
     values.nodeIPAM &&
       !values.controllers.ipam && {
         msg: 'Left the IPAM controller idle',

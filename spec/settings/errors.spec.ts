@@ -284,3 +284,12 @@ describe('BUG-034: a network without routes', () => {
     }
   });
 });
+
+describe('a list of controllers that names only what is not to run', () => {
+  it('leaves none, and a warning says what is missing', () => {
+    assert.deepEqual(warningsOf({ argv: ['--controllers=-route'] }), [
+      'Left all controllers idle: --controllers: add * to the list: without it only those named run',
+    ]);
+    assert.deepEqual(warningsOf({ argv: ['--controllers=*,-route'] }), []);
+  });
+});

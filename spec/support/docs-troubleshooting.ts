@@ -260,6 +260,10 @@ export const advice: Readonly<Record<string, Advice>> = {
     meaning: '`HCLOUD_NETWORK_GATEWAYS` is set, but no routes are written.',
     toDo: 'Switch routes on, with a `--cluster-cidr`, or take the setting out.',
   },
+  'Left all controllers idle': {
+    meaning: '`--controllers` names only what is not to run, so nothing runs.',
+    toDo: 'Add `*`: `*,-route` is all but one.',
+  },
   'Left the IPAM controller idle': {
     meaning:
       '`HCLOUD_NODE_IPAM` is on, but `--controllers` names no `node-ipam-controller`: nobody allocates pod CIDRs.',
