@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { balanced } from '../support/balanced.ts';
 import type { KubeObject } from '../support/kube-client.ts';
 import { isInitialised, networkUnavailable } from '../support/scenario.ts';
 import { createService } from '../support/services.ts';
@@ -297,4 +298,33 @@ it('an outage of both APIs at the start is waited out', async t => {
   const tries = v.kubernetes.journal.all().length;
   assert.ok(tries < 400, `${tries} requests to the Kubernetes API`);
   assert.ok(at(controller, 'warn').length < 40, `${at(controller, 'warn').length} warnings`);
+});
+
+it('reads the network once for all routes that are tried again at about the same time', async t => {
+  const v = virtualApp(t);
+  v.start();
+  await v.advance(MINUTE);
+  const since = v.now();
+  v.hetzner.faults.add({ method: 'POST', path: /add_route$/, kind: 'html', status: 503, forMs: MINUTE });
+  await balanced(v).grow(1, 50);
+  await v.until('all have their routes', () => v.routes().length === 50, 5 * MINUTE);
+  await v.advance(2 * MINUTE);
+  const reads = v.hetzner.count({ since, method: 'GET', route: '/networks/{id}' });
+  assert.ok(reads >= 2 && reads <= 30, `${reads} reads`);
+});
+
+it('reads load balancers at most once a minute for those that are over the limit of the project', async t => {
+  const v = virtualApp(t);
+  const b = balanced(v);
+  await b.grow(1, 1);
+  v.start();
+  await v.untilRouted(1);
+  for (const i of range(35)) await b.create(`s${i}`);
+  await v.advance(HOUR);
+  const since = v.now();
+  await v.advance(HOUR);
+  const reads = v.hetzner.count({ since, method: 'GET', route: '/load_balancers' });
+  assert.ok(reads <= 61, `${reads} reads`);
+  v.hetzner.loadBalancers.remove(v.hetzner.loadBalancers.list()[0]?.id ?? 0);
+  await v.until('one more', () => v.hetzner.loadBalancers.list().length === 20, 5 * MINUTE);
 });

@@ -1,5 +1,6 @@
 import { defer, ignoreElements, merge, type Observable, tap } from 'rxjs';
 import type { Actions } from '../../hetzner/actions.ts';
+import { isLimitExceeded } from '../../hetzner/errors.ts';
 import type { LoadBalancerSnapshot, LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
 import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
@@ -239,7 +240,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
     } catch (err) {
       if (run.signal.aborted) throw err;
       refusals.learnCreation(service.uid, bare, err);
-      view.invalidate();
+      if (!isLimitExceeded(err)) view.invalidate(); // else nothing was made
       const isLasting = isLastingCreation(err, run.attempt);
       tell.notCreated(bare, err, isLasting);
       return failed(err, isLasting ? lastingRetry : undefined);

@@ -15,8 +15,8 @@ export interface ApplyDeps {
 }
 
 /**
- * Makes one change real and records it in the table, step by step as the actions end. On any error the table is read
- * again before the next try: what the API did with a change it did not confirm is unknown. Resolves with false when a
+ * Makes one change real and records it in the table, step by step as the actions end. On any error the network is
+ * read again before the next try: what the API did with a change it did not confirm is unknown. Resolves with false when a
  * deletion was dropped, because a node claims the destination by now.
  */
 export async function applyRoute(change: RouteChange, deps: ApplyDeps, signal: AbortSignal): Promise<boolean> {
@@ -31,7 +31,7 @@ export async function applyRoute(change: RouteChange, deps: ApplyDeps, signal: A
   try {
     await deps.pipeline.run(change.kind === 'delete' ? steps.map(unlessClaimed) : steps, signal);
   } catch (err) {
-    deps.table.invalidate();
+    deps.table.doubt(change.destination);
     throw err;
   }
   if (dropped) return false;

@@ -127,7 +127,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     crowdedOut.delete(run.key);
     concern.begin(run.key);
     unsure.begin(run.key);
-    const gateways = await table.load(run.signal);
+    const gateways = await table.load(run.signal, run.key);
     const { desired, contested } = await observe(run, gateways);
     const outcome = await (desired?.kind === 'hold' ? holdBack(desired, run) : converge(desired, gateways, run));
     for (const claim of contested) {
@@ -214,7 +214,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     if (classOf(err) === 'transient') unsure.add(change.destination);
     if (run.signal.aborted || change.kind === 'delete') return failed(err);
     // Only a new look tells what is in the way.
-    const routes = mayBeOverlap(err) ? await table.load(run.signal).catch(table.current) : undefined;
+    const routes = mayBeOverlap(err) ? await table.load(run.signal, run.key).catch(table.current) : undefined;
     const refusal = explainRefusal(err, change.destination, routes ?? new Map());
     const noRoom = report.notCreated(change, refusal.err) === 'noRoom';
     if (noRoom || refusal.isObstructed) crowdedOut.add(change.destination);

@@ -10,8 +10,8 @@ import { canonicalIPv4CIDR } from '../ip.ts';
  * actions, and read again on surprise and on the safety pass (design rule 3.4: no read before a write).
  */
 export interface RouteTable {
-  /** Destination (canonical) to gateway; reads the network first where that is due. */
-  load(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** Destination (canonical) to gateway; reads the network first where that is due, for the destination alone if it is given. */
+  load(signal: AbortSignal, destination?: string): Promise<ReadonlyMap<string, string>>;
   /** The present view without a request; undefined before the first read. */
   current(): ReadonlyMap<string, string> | undefined;
   /** clock.monotonic() at which the read was sent that the view stands on. */
@@ -20,6 +20,11 @@ export interface RouteTable {
   record(destination: string, gateway: string | undefined): void;
   /** What the view says can't be trusted: the next load reads the network. */
   invalidate(): void;
+  /**
+   * What the view says of one destination can't be trusted, unless it was read at `instant` (default: now) or later. All that
+   * fail at about the same time share one read when they are tried again.
+   */
+  doubt(destination: string, instant?: number): void;
 }
 
 export interface RouteTableOptions {
@@ -44,6 +49,8 @@ export function createRouteTable({ read, initial, clock, errorHoldOff, onChange 
   let routes = new Map<string, string>();
   let readAt = initial.requestedAt;
   let needed = initial.requestedAt;
+  /** The same of single destinations. */
+  const doubted = new Map<string, number>();
 
   const put = (destination: string, gateway: string | undefined) => {
     if (gateway === undefined) routes.delete(destination);
@@ -55,14 +62,16 @@ export function createRouteTable({ read, initial, clock, errorHoldOff, onChange 
     routes = gatewaysOf(value);
     writes = writes.filter(w => w.at >= requestedAt);
     for (const write of writes) put(write.destination, write.gateway);
+    for (const [destination, instant] of doubted) if (instant <= requestedAt) doubted.delete(destination);
     onChange?.(routes.size);
   };
   adopt(initial);
 
   return {
-    async load(signal) {
-      if (readAt < needed) {
-        const snapshot = await firstValue(source.notBefore(needed), signal);
+    async load(signal, destination = '') {
+      const instant = Math.max(needed, doubted.get(destination) ?? Number.NEGATIVE_INFINITY);
+      if (readAt < instant) {
+        const snapshot = await firstValue(source.notBefore(instant), signal);
         if (snapshot.requestedAt > readAt) adopt(snapshot);
       }
       return routes;
@@ -77,5 +86,6 @@ export function createRouteTable({ read, initial, clock, errorHoldOff, onChange 
     invalidate() {
       needed = clock.monotonic();
     },
+    doubt: (destination, instant = clock.monotonic()) => void doubted.set(destination, instant),
   };
 }

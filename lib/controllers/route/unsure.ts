@@ -17,14 +17,15 @@ export interface Unsure {
 /** A change takes no longer than this, in ms. */
 const lingersFor = 30_000;
 
-export function createUnsure(clock: Pick<Clock, 'monotonic'>, table: Pick<RouteTable, 'invalidate'>): Unsure {
+export function createUnsure(clock: Pick<Clock, 'monotonic'>, table: Pick<RouteTable, 'doubt'>): Unsure {
   const overAt = new Map<string, number>();
   return {
     add: destination => void overAt.set(destination, clock.monotonic() + lingersFor),
     begin(destination) {
-      if ((overAt.get(destination) ?? Number.POSITIVE_INFINITY) > clock.monotonic()) return;
+      const at = overAt.get(destination);
+      if (at === undefined || at > clock.monotonic()) return;
       overAt.delete(destination);
-      table.invalidate();
+      table.doubt(destination, at);
     },
     conclude(destination, outcome) {
       const at = overAt.get(destination);

@@ -34,9 +34,9 @@ const setUp = ({ claimed = false, refuse = {} as { add?: unknown; delete?: unkno
       for (const step of steps) log.push((await step(signal)) === undefined ? 'nothing to wait for' : 'wait');
     },
   };
-  const table: Pick<RouteTable, 'record' | 'invalidate'> = {
+  const table: Pick<RouteTable, 'record' | 'doubt'> = {
     record: (to, gateway) => log.push(`record ${to} ${gateway}`),
-    invalidate: () => log.push('invalidate'),
+    doubt: to => log.push(`doubt ${to}`),
   };
   const deps = {
     cloud: { addRoute: call('add'), deleteRoute: call('delete') },
@@ -85,7 +85,7 @@ describe('a change of a route', () => {
     ] as const) {
       const { log, apply } = setUp({ refuse });
       assert.ok((await rejection(apply(change))) instanceof Error);
-      assert.equal(log.at(-1), 'invalidate');
+      assert.equal(log.at(-1), `doubt ${destination}`);
       assert.ok(!log.some(line => line.startsWith('record')));
     }
   });

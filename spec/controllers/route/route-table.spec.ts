@@ -63,6 +63,27 @@ describe('the routes of a network', () => {
     assert.deepEqual(counts, [1, 2, 1]);
   });
 
+  it('are read again for destinations that are in doubt alone, once for all that were so before', async t => {
+    const { time, table, state, load, signal } = setUp(t, networkOf(route(1)));
+    await time.advance(100, 100);
+    for (const n of [1, 2]) {
+      table.doubt(`10.244.${n}.0/24`);
+      await time.advance(100, 100);
+    }
+    state.network = networkOf(route(2));
+    assert.deepEqual(await load(), { '10.244.1.0/24': '10.0.1.1' });
+    assert.equal(state.reads, 0);
+    for (const n of [1, 2, 3]) assert.equal((await table.load(signal, `10.244.${n}.0/24`)).size, 1);
+    assert.equal(state.reads, 1);
+    assert.deepEqual(await load(), { '10.244.2.0/24': '10.0.1.2' });
+    table.doubt('10.244.1.0/24', table.readAt() + 50);
+    await time.advance(100, 100);
+    await table.load(signal, '10.244.2.0/24');
+    assert.equal(state.reads, 1);
+    await table.load(signal, '10.244.1.0/24');
+    assert.equal(state.reads, 2);
+  });
+
   it('are read again after they were called in question, once for all who ask', async t => {
     const { time, table, state, load } = setUp(t, networkOf(route(1)));
     await time.advance(100, 100);

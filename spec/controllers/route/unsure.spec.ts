@@ -7,8 +7,9 @@ import { manualClock } from '../../kubernetes/support.ts';
 describe('a destination whose change got no answer', () => {
   const open = () => {
     const clock = manualClock(1_000);
-    const reads: number[] = [];
-    return { clock, reads, unsure: createUnsure(clock, { invalidate: () => void reads.push(clock.monotonic()) }) };
+    const reads: unknown[] = [];
+    const doubt = (destination: string, instant?: number) => void reads.push([destination, instant]);
+    return { clock, reads, unsure: createUnsure(clock, { doubt }) };
   };
 
   it('is looked at once more, by a new read, when the change is surely over', () => {
@@ -18,9 +19,9 @@ describe('a destination whose change got no answer', () => {
     unsure.begin('10.244.1.0/24');
     assert.deepEqual(unsure.conclude('10.244.1.0/24', done), again(25_000), 'it may still vanish');
     assert.deepEqual(reads, []);
-    clock.advance(25_000);
+    clock.advance(26_000);
     unsure.begin('10.244.1.0/24');
-    assert.deepEqual([reads, unsure.conclude('10.244.1.0/24', done)], [[31_000], done]);
+    assert.deepEqual([reads, unsure.conclude('10.244.1.0/24', done)], [[['10.244.1.0/24', 31_000]], done]);
   });
 
   it('leaves failures and all other destinations as they are', () => {
