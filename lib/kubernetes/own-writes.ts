@@ -1,6 +1,6 @@
 import { isNewerVersion } from './resource-version.ts';
-import type { StoreChange } from './store.ts';
-import type { KubeObject } from './types.ts';
+import type { Store, StoreChange } from './store.ts';
+import { type KubeObject, keyOf } from './types.ts';
 
 /**
  * Objects as our own writes left them, until the watch has brought them: a run that starts in between must not decide on
@@ -9,7 +9,7 @@ import type { KubeObject } from './types.ts';
 export interface OwnWrites<T extends KubeObject> {
   /** The newest known state of an object from the store. */
   latest(stored: T): T;
-  /** The API server answered a write of ours with this. */
+  /** The API server answered a write of ours with this. Where the watch was faster, or told that the object is gone, nothing is kept. */
   record(written: T): void;
   /**
    * The store changed: what it has caught up with is forgotten, and so is what was written to a server whose history is
@@ -18,7 +18,7 @@ export interface OwnWrites<T extends KubeObject> {
   observe(change: StoreChange<T>): void;
 }
 
-export function createOwnWrites<T extends KubeObject>(): OwnWrites<T> {
+export function createOwnWrites<T extends KubeObject>(store: Pick<Store<T>, 'get'>): OwnWrites<T> {
   const byUID = new Map<string, T>();
   return {
     latest(stored) {
@@ -26,7 +26,8 @@ export function createOwnWrites<T extends KubeObject>(): OwnWrites<T> {
       return written !== undefined && isNewer(written, stored) ? written : stored;
     },
     record(written) {
-      byUID.set(written.uid, written);
+      const stored = store.get(keyOf(written));
+      if (stored?.uid === written.uid && isNewer(written, stored)) byUID.set(written.uid, written);
     },
     observe({ type, object, previous }) {
       const written = byUID.get(object.uid);

@@ -1,5 +1,5 @@
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
-import type { StoreChange } from '../../kubernetes/store.ts';
+import type { Store, StoreChange } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Pool } from './pool.ts';
 
@@ -12,8 +12,8 @@ export interface Answers {
   observe(change: StoreChange<KubeNode>): void;
 }
 
-export function createAnswers(pool: Pick<Pool, 'observe'>): Answers {
-  const ownWrites = createOwnWrites<KubeNode>();
+export function createAnswers(pool: Pick<Pool, 'observe'>, nodes: Pick<Store<KubeNode>, 'get'>): Answers {
+  const ownWrites = createOwnWrites<KubeNode>(nodes);
   /** By uid: Nodes that a write to is under way, and that are there as far as is known. */
   const underWay = new Set<string>();
   return {

@@ -94,7 +94,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     },
     onShared: report.overlapping,
   });
-  const answers = createAnswers(pool);
+  const answers = createAnswers(pool, nodes);
   const openRanges = (): void => rangesOf(settings).forEach(pool.open);
 
   async function reconcile(run: Reconcile): Promise<Outcome> {

@@ -87,7 +87,7 @@ const retryMaxAge = 60_000;
 export function loadBalancerController(deps: LoadBalancerControllerDeps): Observable<Run> {
   const { services, nodes, instances, api, rules, clock } = deps;
   const view = createLoadBalancerView(deps.snapshot, clock);
-  const ownWrites = createOwnWrites<KubeService>();
+  const ownWrites = createOwnWrites<KubeService>(services);
   const report = createReport({ events: deps.events, nodes });
   const { write, hold } = createServiceWriter({
     ...deps,

@@ -74,7 +74,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   const { nodes, instances, client, settings, events, clock, logger } = deps;
   const predecessors = createPredecessors(clock);
   const lookForReplaced = createReplaced(deps);
-  const ownWrites = createOwnWrites<KubeNode>();
+  const ownWrites = createOwnWrites<KubeNode>(nodes);
   let lookedAt = Number.NEGATIVE_INFINITY;
   const isWaiting = (name: string): boolean => {
     const node = nodes.get(name);

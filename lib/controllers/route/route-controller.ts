@@ -97,7 +97,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
   const more$ = new Subject<Trigger>();
   /** Destinations the network had no room for, or that another route is in the way of; a deleted route makes room. */
   const crowdedOut = new Set<string>();
-  const ownWrites = createOwnWrites<KubeNode>();
+  const ownWrites = createOwnWrites<KubeNode>(nodes);
   const concern = createConcern(deps, share);
   const unsure = createUnsure(clock, table);
   let passed = false;
