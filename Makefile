@@ -20,7 +20,7 @@ demo: $(BUNDLE) ## run the controller against simulated Hetzner and Kubernetes (
 
 test: check scale scenarios spec-cluster spec-chart image ## everything: static checks, unit specs, scenarios, real API server
 
-check: format lint types unit ## quick checks and unit specs, under a minute
+check: format lint types unit ## quick checks and unit specs, a minute or two
 
 format: $(MODULES)
 	@$(BIN)/biome format
