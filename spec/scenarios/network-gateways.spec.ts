@@ -147,6 +147,27 @@ it('changes ways when the setting changes, and leaves those of the user alone', 
   assert.deepEqual(ways(), ['10.241.0.0/16 10.0.0.11']);
 });
 
+it("takes larger routes for left-overs once no setting speaks of several networks any more, and for the user's while one does", async t => {
+  const v = virtualApp(t);
+  const { core, a, hosts } = await cluster(v, [1, 1, 1]);
+  v.hetzner.servers.create({ name: 'third', network: core, ip: '10.0.0.12' });
+  v.hetzner.networks.addRoute(core, '10.244.0.0/15', '10.0.0.12');
+  const first = v.start({ env, args });
+  await v.until('all are routed', areRouted(v, hosts), 5 * MINUTE);
+  await first.stop();
+  const all = ['10.241.0.0/16 10.0.0.10', '10.242.0.0/16 10.0.0.10', '10.244.0.0/15 10.0.0.12'];
+  const onlyRange = { HCLOUD_NETWORK: 'core', HCLOUD_NETWORK_POD_CIDRS: 'core=10.240.0.0/16' };
+  const second = v.start({ env: onlyRange, args });
+  await v.advance(MINUTE);
+  assert.deepEqual(aggregates(v, core).sort(), all);
+  await second.stop();
+  v.start({ env: { HCLOUD_NETWORK: 'core' }, args });
+  await v.advance(MINUTE);
+  assert.deepEqual(aggregates(v, core), []);
+  assert.ok(routesOf(v.hetzner, core).includes('10.240.1.0/24 10.0.1.1'), 'that of the node stays');
+  assert.equal(aggregates(v, a).length, 2, 'nobody reads this network any more');
+});
+
 it('says once what keeps a way from being, and makes the others', async t => {
   const v = virtualApp(t);
   const { core, a, hosts } = await cluster(v, [1, 1, 1]);
