@@ -339,3 +339,20 @@ it('takes a server that was attached anew in again, at the cost of one list', as
   );
   assert.equal(v.hetzner.count({ since, method: 'GET', route: '/load_balancers' }), 1);
 });
+
+it('takes in a server that is attached only after its node joined, without another list', async t => {
+  const { v, b } = await settled(t, 2);
+  await b.create('web', { 'use-private-ip': 'true' });
+  await v.advance(20 * MINUTE);
+  const since = v.now();
+  const late = v.addServer(3, { ip: false });
+  await v.join(3);
+  await v.advance(10_000);
+  v.hetzner.servers.attach(late, v.networkID, { ip: '10.0.1.3' });
+  await v.until('it is a target', () => targetsOf(b.balancer('web')).includes(`${late} private`), 10 * MINUTE);
+  assert.equal(v.hetzner.count({ since, method: 'GET', route: '/load_balancers' }), 0);
+  v.hetzner.servers.detach(late, v.networkID);
+  await v.advance(10 * MINUTE);
+  v.hetzner.servers.attach(late, v.networkID, { ip: '10.0.1.3' });
+  await v.until('it is a target again', () => targetsOf(b.balancer('web')).includes(`${late} private`), 10 * MINUTE);
+});

@@ -1,5 +1,5 @@
 import { concatMap, defer, filter, from, map, merge, type Observable, pairwise, startWith } from 'rxjs';
-import type { PrivateNet } from '../../hetzner/types.ts';
+import type { Server } from '../../hetzner/types.ts';
 import { everything } from '../../kubernetes/label-selector.ts';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
 import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.ts';
@@ -48,26 +48,39 @@ export function loadBalancerTriggers({ services, nodes, lists$, drift$, rules }:
 }
 
 /**
- * Tells when the server of a node turns out to be in a network anew, or with another address. When it left, Hetzner took it
- * out of the load balancers that reached it there, of which no list of servers and no write of ours tells.
+ * Tells when the server of a node turns out to be again in a network that it was in before, or with another address. When it
+ * left, Hetzner took it out of the load balancers that reached it there, of which no list of servers and no write of ours
+ * tells.
  */
 export const attachedAnew = ({ nodes, lists$ }: Pick<TriggerSources, 'nodes' | 'lists$'>): Observable<unknown> =>
-  lists$.pipe(
-    pairwise(),
-    filter(
-      ([before, now]) =>
-        before.cloud !== now.cloud &&
-        nodes.list().some(node => isAttachedAnew(netsOf(node, before), netsOf(node, now))),
-    ),
-  );
+  defer(() => {
+    let before: InstanceLists['cloud'];
+    /** The networks that each server was ever seen in. */
+    let seen: ReadonlyMap<number, ReadonlySet<number>> = new Map();
+    const isAnew = ({ id, privateNets }: Server): boolean =>
+      privateNets.some(
+        ({ network, ip }) =>
+          seen.get(id)?.has(network) === true &&
+          !before?.byID(id)?.privateNets.some(net => net.network === network && net.ip === ip),
+      );
+    return lists$.pipe(
+      filter(lists => {
+        if (lists.cloud === undefined || lists.cloud === before) return false;
+        const servers = nodes.list().flatMap(node => serverOf(node, lists));
+        const isNews = servers.some(isAnew);
+        before = lists.cloud;
+        seen = new Map(servers.map(one => [one.id, new Set([...(seen.get(one.id) ?? []), ...networksOf(one)])]));
+        return isNews;
+      }),
+    );
+  });
 
-const netsOf = (node: KubeNode, lists: InstanceLists): readonly PrivateNet[] | undefined => {
+const serverOf = (node: KubeNode, lists: InstanceLists): Server[] => {
   const located = locate(node, lists);
-  return located.kind === 'found' && located.machine.kind === 'cloud' ? located.machine.server.privateNets : undefined;
+  return located.kind === 'found' && located.machine.kind === 'cloud' ? [located.machine.server] : [];
 };
 
-const isAttachedAnew = (before: readonly PrivateNet[] | undefined, now: readonly PrivateNet[] = []): boolean =>
-  before !== undefined && now.some(net => !before.some(({ network, ip }) => network === net.network && ip === net.ip));
+const networksOf = ({ privateNets }: Server): number[] => privateNets.map(({ network }) => network);
 
 function triggersOf({ type, object, previous, initial }: StoreChange<KubeService>, rules: ClassRules): Trigger[] {
   const concernsUs = (service: KubeService): boolean =>
