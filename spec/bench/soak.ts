@@ -93,7 +93,7 @@ export const soak = (bench: Bench): Promise<Result[]> =>
       while (Date.now() < until) {
         const at = Date.now() - from;
         samples.push({ at, ...(await look(controller.process.pid as number, inspector)) });
-        await sleep(10 * second);
+        await sleep((minutes * second) / 2);
       }
     };
     await Promise.all([churn(project, until), watch()]);
