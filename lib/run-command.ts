@@ -7,8 +7,11 @@ import { createClients } from './clients.ts';
 import { FatalError } from './fatal-error.ts';
 import { createHealth } from './observability/health.ts';
 import { startServers } from './observability/http-server.ts';
-import { createMetrics } from './observability/metrics.ts';
+import { createLogOutput, type LogOutput } from './observability/log-output.ts';
+import { createMetrics, type Metrics } from './observability/metrics.ts';
+import { complain } from './observability/stdout.ts';
 import { createLogger, type RootLogger } from './observability/winston-logger.ts';
+import { print } from './print.ts';
 import { requestedAnswer } from './settings/arguments.ts';
 import { loadSettings } from './settings/load.ts';
 import { renderHelp } from './settings/reference.ts';
@@ -26,6 +29,7 @@ Commands:
   plan     prints what the controllers would change, and why, and changes nothing; see plan --help
   demo     shows the controller at work between a simulated Hetzner and a simulated Kubernetes; see demo --help
   version  prints the version
+  help     prints this text; help plan and help demo those of these commands
 
 `;
 
@@ -33,21 +37,23 @@ Commands:
 export async function runCommand(argv: readonly string[]): Promise<number> {
   const answer = requestedAnswer(argv);
   if (answer !== undefined) {
-    process.stdout.write(answer === 'help' ? `${usage}${renderHelp()}` : `${versionLine}\n`);
+    print(answer === 'help' ? `${usage}${renderHelp()}` : `${versionLine}\n`);
     return 0;
   }
   const loaded = loadSettings({ argv, env: process.env, readFile: path => readFileSync(path, 'utf8') });
   if ('errors' in loaded) {
-    for (const line of loaded.errors) process.stderr.write(`${line}\n`);
+    for (const line of loaded.errors) complain(line);
     return 1;
   }
   const { settings, report } = loaded;
   const secrets = secretsOf(settings);
-  const logger = createLogger({ level: settings.log.level, secrets: () => [...secrets] });
+  const metrics = createMetrics();
+  const output = createLogOutput(() => metrics.logLinesLost.inc({}));
+  const logger = createLogger({ level: settings.log.level, secrets: () => [...secrets], write: output.write });
   const stopped = listenForSignals(logger, settings);
   logStart(logger, report);
   try {
-    return await runController(settings, logger, secrets, stopped);
+    return await runController({ settings, logger, output, metrics, secrets, stopped });
   } catch (err) {
     if (!(err instanceof FatalError)) throw err;
     logger.error(fatalMessage, { err: err.message });
@@ -55,16 +61,19 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function runController(
-  settings: Settings,
-  logger: RootLogger,
-  secrets: Set<string>,
-  stopped: Promise<NodeJS.Signals>,
-): Promise<number> {
+interface RunDeps {
+  readonly settings: Settings;
+  readonly logger: RootLogger;
+  readonly output: LogOutput;
+  readonly metrics: Metrics;
+  readonly secrets: Set<string>;
+  readonly stopped: Promise<NodeJS.Signals>;
+}
+
+async function runController({ settings, logger, output, metrics, secrets, stopped }: RunDeps): Promise<number> {
   const clock = systemClock;
 
   const access = await openAccess({ settings, clock, logger, secrets });
-  const metrics = createMetrics();
   metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
   const { hetzner, client, ...others } = createClients({
     ...access,
@@ -74,6 +83,7 @@ async function runController(
     metrics,
   });
   const health = createHealth();
+  health.setCheck('log', output.problem, 'health');
   const servers = await startServers({ settings, metrics, health, logger }).catch(fatal);
   const identity = `${hostname()}_${randomUUID()}`;
   const app = createApp({ settings, client, hetzner, ...others, clock, logger, metrics, health, identity });

@@ -125,6 +125,7 @@ export const metricDefinitions = {
     'cause',
   ]),
   watchEvents: counter('hcloud_reactive_watch_events_total', 'Events received from the Kubernetes API', ['resource']),
+  logLinesLost: counter('hcloud_reactive_log_lines_lost_total', 'Lines of the log that could not be written', []),
   buildInfo: gauge('hcloud_reactive_build_info', 'Always 1; the labels name the release', ['version', 'node_version']),
   processCPU: counter('process_cpu_seconds_total', 'User and system CPU time', []),
   processMemory: gauge('process_resident_memory_bytes', 'Resident memory', []),

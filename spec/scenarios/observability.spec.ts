@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { eventually } from '../support/cluster.ts';
 import type { ControllerProcess } from '../support/controller-process.ts';
 import { heartbeat } from '../support/nodes.ts';
@@ -30,6 +30,41 @@ const about = (controller: ControllerProcess, level: string) =>
     .lines()
     .filter(line => line.level === level)
     .map(line => line.msg);
+
+it('goes on where nobody takes the log any more, as a restart mends no disk, and says so to who asks', async t => {
+  const s = await scenario(t);
+  s.addServer(1);
+  const [port, securePort] = [await freePort(), await freePort()];
+  const controller = s.start({
+    args: [`--secure-port=${securePort}`],
+    env: { HCLOUD_METRICS_ADDRESS: `127.0.0.1:${port}` },
+  });
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  t.after(() => dispatcher.destroy());
+  const probe = async (path: string): Promise<[number, string]> => {
+    const { statusCode, body } = await request(`https://127.0.0.1:${securePort}${path}`, { dispatcher });
+    return [statusCode, await body.text()];
+  };
+  await controller.waitForLine(({ msg }) => msg === 'Became the leader', 'the leader');
+  const lost = async (): Promise<number> =>
+    Number(/^hcloud_reactive_log_lines_lost_total (\d+)$/m.exec(await metricsAt(port))?.[1]);
+  assert.equal(await lost(), 0);
+  controller.process.stdout?.destroy();
+  await s.join(1);
+  await s.waitRouted(1);
+  await eventually('lost lines', async () => (await lost()) > 1 || undefined);
+  const [status, text] = await probe('/healthz');
+  assert.equal(status, 500);
+  assert.match(text, /^\[-\]log failed$/m);
+  assert.equal((await probe('/livez'))[0], 200);
+  assert.equal((await probe('/readyz'))[0], 200);
+  assert.equal(await controller.stop(), 0);
+  const said = controller
+    .output()
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('{'));
+  assert.deepEqual(said, ['Lost the log, and goes on without: standard output: EPIPE: broken pipe, write']);
+});
 
 it('BUG-090: events are at the Kubernetes API, and the same one again counts up the one there is', async t => {
   const s = await scenario(t);
