@@ -1,31 +1,38 @@
-import { FatalError } from './fatal-error.ts';
+import { complain } from './observability/stdout.ts';
+import { explain, print } from './print.ts';
 import { versionLine } from './version.ts';
 
+type Command = (argv: readonly string[]) => Promise<number>;
+
+const run: Command = async argv => (await import('./run-command.ts')).runCommand(argv);
+
 /** The process edge: picks the command, turns what it returns into the exit code. Without a command the controller runs. */
-const commands: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
-  run: async argv => (await import('./run-command.ts')).runCommand(argv),
+const commands: Readonly<Record<string, Command>> = {
+  run,
   plan: async argv => (await import('./plan-command.ts')).planCommand(argv),
   demo: async argv => (await import('./simulator/demo-command.ts')).demoCommand(argv),
   version: async () => {
-    process.stdout.write(`${versionLine}\n`);
+    print(`${versionLine}\n`);
     return 0;
   },
+  help: ([name = '']) => (commandOf(name) ?? run)(['--help']),
 };
+
+const commandOf = (name: string): Command | undefined => (Object.hasOwn(commands, name) ? commands[name] : undefined);
 
 const [first = '', ...rest] = process.argv.slice(2);
 const isCommand = first !== '' && !first.startsWith('-');
-const command = commands[isCommand ? first : 'run'];
+const command = isCommand ? commandOf(first) : run;
 
 async function main(): Promise<number> {
   if (command === undefined) {
-    process.stderr.write(`Unknown command ${JSON.stringify(first)}; there are ${Object.keys(commands).join(', ')}\n`);
+    complain(`Unknown command ${JSON.stringify(first)}; there are ${Object.keys(commands).join(', ')}`);
     return 1;
   }
   try {
     return await command(isCommand ? rest : process.argv.slice(2));
   } catch (err) {
-    const text = err instanceof FatalError ? err.message : err instanceof Error ? err.stack : String(err);
-    process.stderr.write(`${text}\n`);
+    explain(err);
     return 1;
   }
 }

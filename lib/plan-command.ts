@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { fatal, openAccess, secretsOf } from './access.ts';
 import { createClients } from './clients.ts';
+import { FatalError } from './fatal-error.ts';
 import { HetznerError } from './hetzner/errors.ts';
 import { readsOf } from './hetzner/reads.ts';
 import { KubeError } from './kubernetes/errors.ts';
 import { readerOf } from './kubernetes/reader.ts';
 import { createMetrics } from './observability/metrics.ts';
-import { writeLine } from './observability/stdout.ts';
+import { complain, writeLine } from './observability/stdout.ts';
 import { createLogger } from './observability/winston-logger.ts';
 import { observe, type Readers } from './plan/observe.ts';
 import { planAll } from './plan/plan.ts';
 import { planDocument, renderPlans, renderSummary, summaryOf } from './plan/render.ts';
+import { print } from './print.ts';
 import { requestedAnswer } from './settings/arguments.ts';
+import { parseBoolean } from './settings/go-values.ts';
 import { loadSettings } from './settings/load.ts';
+import { quote } from './settings/quote.ts';
 import { renderHelp } from './settings/reference.ts';
 import type { Settings } from './settings/settings.ts';
 import { systemClock } from './streams/clock.ts';
@@ -25,22 +29,21 @@ takes no lease and opens no port, so it may run beside a controller, ours or ano
 
   --json    print one JSON document
 
-Exit code: 0 nothing would change, 2 something would, 1 it could not be told. Without changes or notes nothing is printed on standard output.
+Exit code: 0 nothing would change, 2 something would, 1 it could not be told, or not to the end. Without changes or notes nothing is printed on standard output.
 
 `;
 
 /** The `plan` command: what the controllers would do, without doing it. */
 export async function planCommand(argv: readonly string[]): Promise<number> {
-  const asJSON = argv.includes('--json');
-  const flags = argv.filter(argument => argument !== '--json');
+  const { asJSON, flags } = takeFormat(argv);
   const answer = requestedAnswer(flags);
   if (answer !== undefined) {
-    process.stdout.write(answer === 'help' ? `${planHelp}${renderHelp()}` : `${versionLine}\n`);
+    print(answer === 'help' ? `${planHelp}${renderHelp()}` : `${versionLine}\n`);
     return 0;
   }
   const loaded = loadSettings({ argv: flags, env: process.env, readFile: path => readFileSync(path, 'utf8') });
   if ('errors' in loaded) {
-    for (const line of loaded.errors) process.stderr.write(`${line}\n`);
+    for (const line of loaded.errors) complain(line);
     return 1;
   }
   const { settings, report } = loaded;
@@ -55,8 +58,8 @@ export async function planCommand(argv: readonly string[]): Promise<number> {
     const text = asJSON
       ? `${JSON.stringify(planDocument(observed, plans, version), undefined, 2)}\n`
       : renderPlans(plans);
-    process.stdout.write(text);
-    process.stderr.write(`${renderSummary(observed, plans)}\n`);
+    print(text);
+    complain(renderSummary(observed, plans));
     return summaryOf(plans).total === 0 ? 0 : 2;
   } catch (err) {
     if (err instanceof HetznerError)
@@ -66,6 +69,18 @@ export async function planCommand(argv: readonly string[]): Promise<number> {
   } finally {
     await close();
   }
+}
+
+/** Takes `--json` out of the command line, which is a boolean as those of the settings are; the rest is settings. */
+function takeFormat(argv: readonly string[]): { readonly asJSON: boolean; readonly flags: readonly string[] } {
+  const given = argv.filter(argument => /^--json(?:=|$)/.test(argument));
+  const values = given.map(argument => {
+    const text = argument === '--json' ? 'true' : argument.slice('--json='.length);
+    const parsed = parseBoolean(text);
+    if ('allowed' in parsed) throw new FatalError(`--json=${quote(text)} is invalid: ${parsed.allowed} (set by flag)`);
+    return parsed.value;
+  });
+  return { asJSON: values.at(-1) ?? false, flags: argv.filter(argument => !given.includes(argument)) };
 }
 
 /** The only place that sees clients which could write: what leaves it can't. */

@@ -42,12 +42,15 @@ export function summaryOf(plans: readonly ControllerPlan[]) {
   return { total: all.length, hetzner: all.filter(({ at }) => at === 'Hetzner').length };
 }
 
-/** The document of `--json`. */
-export function planDocument({ network }: Observed, plans: readonly ControllerPlan[], version: string) {
+const named = ({ id, name }: { readonly id: number; readonly name: string }) => ({ id, name });
+
+/** The document of `--json`. `network` is the primary one, and the first of `networks`. */
+export function planDocument({ network, networks }: Observed, plans: readonly ControllerPlan[], version: string) {
   const { total, hetzner } = summaryOf(plans);
   return {
     version,
-    network: network === undefined ? null : { id: network.id, name: network.name },
+    network: network === undefined ? null : named(network),
+    networks: (networks?.all ?? (network === undefined ? [] : [network])).map(named),
     changes: { total, hetzner, kubernetes: total - hetzner },
     controllers: plans,
   };

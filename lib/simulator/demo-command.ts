@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { FatalError } from '../fatal-error.ts';
+import { explain, print, printError } from '../print.ts';
 import { systemClock } from '../streams/clock.ts';
 import { version, versionLine } from '../version.ts';
 import { runCourse } from './demo/course.ts';
@@ -28,7 +29,7 @@ function checkWritable(path: string): void {
 export async function demoCommand(argv: readonly string[]): Promise<number> {
   const options = parseDemoOptions(argv);
   if (options === 'help') {
-    process.stdout.write(demoHelp);
+    print(demoHelp);
     return 0;
   }
   const report = 'report' in options ? options.report : undefined;
@@ -41,8 +42,11 @@ export async function demoCommand(argv: readonly string[]): Promise<number> {
       process.exit(code);
     });
   }
-  // A reader that went away, such as `head`, ends the demo.
-  process.stdout.on('error', () => process.exit(1));
+  // A reader that went away, such as `head`, ends the demo, and so does a full disk.
+  process.stdout.on('error', err => {
+    explain(printError(err));
+    process.exit(1);
+  });
   screen.say(`Demo of ${versionLine}: Hetzner and Kubernetes are simulated on loopback`, 'dim');
   const { document, text } = 'scenario' in options ? await networks(options, screen) : await scaleUp(options, screen);
   process.stdout.write(options.json ? `${JSON.stringify(document, undefined, 2)}\n` : `\n${text}`);

@@ -111,6 +111,8 @@ const kubeWritesOf = async ({ cluster }: Scenario): Promise<string[]> =>
     .filter(request => !/\/(events|leases)(\/|\?|$)/.test(request));
 
 interface Document {
+  readonly network: { readonly id: number; readonly name: string } | null;
+  readonly networks: readonly { readonly id: number; readonly name: string }[];
   readonly changes: { readonly total: number; readonly hetzner: number; readonly kubernetes: number };
   readonly controllers: readonly {
     readonly controller: string;
@@ -125,7 +127,7 @@ interface Document {
 }
 
 async function plan(s: Scenario, code: number, env: Readonly<Record<string, string>> = {}): Promise<Document> {
-  const result = await s.command('plan', { args: ['--json'], env });
+  const result = await s.command('plan', { args: ['--json=true'], env });
   assert.equal(result.code, code, `${result.stdout}\n${result.stderr}`);
   return JSON.parse(result.stdout);
 }
@@ -151,6 +153,7 @@ it('prints nothing on a cluster run by the peer, with exit code 0, and sends onl
   );
   const document = await plan(p.s, 0);
   assert.deepEqual(document.changes, { total: 0, hetzner: 0, kubernetes: 0 });
+  assert.deepEqual(document.networks, [{ id: p.s.networkID, name: 'k8s' }]);
   assert.deepEqual(
     document.controllers.map(({ controller }) => controller),
     ['node', 'lifecycle', 'route', 'loadBalancer'],
@@ -372,6 +375,8 @@ it('speaks with several networks of the routes of each, and of nothing once they
   s.hetzner.servers.create({ name: 'w3', network: other.id, ip: '172.17.0.3' });
   await s.join(3);
   const document = await plan(s, 2, env);
+  assert.deepEqual(document.network, { id: s.networkID, name: 'k8s' });
+  assert.deepEqual(document.networks, [document.network, { id: workers.id, name: 'workers-1' }]);
   const routes = document.controllers
     .flatMap(({ changes }) => changes)
     .filter(({ action }) => action === 'create route')
@@ -400,6 +405,23 @@ it('speaks with several networks of the routes of each, and of nothing once they
   await controller.stop();
   assert.equal(routesOf(other.id), 0);
   assert.deepEqual(actionsOf(await plan(s, 0, env)), []);
+
+  // The user's with several networks, a left-over with one.
+  s.hetzner.networks.addRoute(s.networkID, '10.244.128.0/17', '10.0.1.1');
+  assert.deepEqual(actionsOf(await plan(s, 0, env)), []);
+  const withOne = await plan(s, 2);
+  const larger = withOne.controllers.flatMap(({ changes }) => changes).find(({ action }) => action === 'delete route');
+  assert.equal(larger?.details.destination, '10.244.128.0/17');
+});
+
+it('tells whether it could print: one line where the disk is full, none where the reader has enough', async t => {
+  const { s } = await peerScenario(t);
+  s.addServer(1);
+  await s.join(1);
+  const full = await s.command('plan', { stdout: 'full' });
+  assert.equal(full.code, 1);
+  assert.equal(full.stderr, 'Standard output: ENOSPC: no space left on device, write\n');
+  assert.deepEqual(await s.command('plan', { stdout: 'unread' }), { code: 1, stdout: '', stderr: '' });
 });
 
 it('plans nothing in a project that knows no server of the cluster, and says why', async t => {
@@ -441,5 +463,6 @@ it('ends with exit code 1 and one line when Hetzner refuses the token, the netwo
     { env: { HCLOUD_ENDPOINT: 'http://127.0.0.1:9' } },
     /^Hetzner cloud API: GET \/networks: .*ECONNREFUSED 127\.0\.0\.1:9/m,
   );
+  await refused({ args: ['--json=yes'] }, /^--json="yes" is invalid: must be a boolean: /);
   await refused({ args: ['--node-monitor-perod=5s'] }, /--node-monitor-perod is not a known flag/);
 });

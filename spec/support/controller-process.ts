@@ -118,6 +118,11 @@ export function startController({
   };
 }
 
+export interface CommandOptions extends ControllerOptions {
+  /** A disk without room, or a pipe whose reader has gone, instead of what is collected. */
+  readonly stdout?: 'full' | 'unread';
+}
+
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
@@ -129,14 +134,18 @@ export const runCommand = ({
   args = [],
   env = {},
   nodeArgs = runtimeFlags,
-}: ControllerOptions): Promise<CommandResult> =>
+  stdout: into,
+}: CommandOptions): Promise<CommandResult> =>
   new Promise((resolve, reject) => {
     const options = { env: { PATH: process.env.PATH ?? '', ...runtimeEnvironment, ...env }, timeout: 120_000 };
-    execFile(process.execPath, [...nodeArgs, bundle, ...args], options, (err, stdout, stderr) => {
+    const command = [process.execPath, ...nodeArgs, bundle, ...args];
+    const [file = '', ...rest] = into === 'full' ? ['/bin/sh', '-c', 'exec "$0" "$@" >/dev/full', ...command] : command;
+    const child = execFile(file, rest, options, (err, stdout, stderr) => {
       const code = err === null ? 0 : err.code;
       if (typeof code === 'number') resolve({ code, stdout, stderr });
       else reject(err);
     });
+    if (into === 'unread') child.stdout?.destroy();
   });
 
 function usageOf(pid: number): ReturnType<ControllerProcess['usage']> {

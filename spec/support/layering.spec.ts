@@ -77,7 +77,7 @@ const exceptions: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^lib\/settings\/value-types\.ts$/, /^lib\/kubernetes\/label-selector\.ts$/],
   // So are ranges that overlap.
   [/^lib\/settings\/(network-[\w-]+|(ipam-)?rules)\.ts$/, /^lib\/controllers\/ip\.ts$/],
-  [/^lib\/simulator\/demo/, /^lib\/(fatal-error|runtime-flags|version)\.ts$/],
+  [/^lib\/simulator\/demo/, /^lib\/(fatal-error|print|runtime-flags|version)\.ts$/],
   // Specs and the demo change the simulated project in the words of the client. What serves its API shares none of them.
   [/^lib\/simulator\/hetzner\/by-hand\//, /^lib\/hetzner\/(types|lb-types|lb-decode|lb-encode)\.ts$/],
 ];

@@ -7,7 +7,13 @@ import { after, before, type TestContext } from 'node:test';
 import { createFakeHetzner, type FakeHetzner, type FakeHetznerOptions } from '../../lib/simulator/hetzner/fake.ts';
 import { type Listening, listenHetzner } from '../../lib/simulator/hetzner/listen.ts';
 import { type Cluster, eventually, waitFor } from './cluster.ts';
-import { type CommandResult, type ControllerProcess, runCommand, startController } from './controller-process.ts';
+import {
+  type CommandOptions,
+  type CommandResult,
+  type ControllerProcess,
+  runCommand,
+  startController,
+} from './controller-process.ts';
 import { startEmbeddedCluster } from './embedded-cluster.ts';
 import { type KubeObject, MERGE_PATCH } from './kube-client.ts';
 import { parseLogLines } from './log-lines.ts';
@@ -50,7 +56,7 @@ export interface Scenario {
   endpoint(name: string): Promise<string>;
   start(options?: StartOptions): ControllerProcess;
   /** Runs another command of the program with the same flags and variables to its end. */
-  command(name: string, options?: StartOptions): Promise<CommandResult>;
+  command(name: string, options?: StartOptions & Pick<CommandOptions, 'stdout'>): Promise<CommandResult>;
   /** Server w<i>, attached with 10.0.1.<i>; returns its id. */
   addServer(i: number, options?: ServerOptions): number;
   /** Node w<i> with the pod CIDR 10.244.<i>.0/24, as its kubelet registers it. */
@@ -186,9 +192,9 @@ export async function createScenario(
       return door.url;
     },
     start,
-    command: async (name, options = {}) => {
+    command: async (name, { stdout, ...options } = {}) => {
       const { args, ...rest } = configure(options);
-      const result = await runCommand({ args: [name, ...args], ...rest });
+      const result = await runCommand({ args: [name, ...args], ...rest, ...(stdout && { stdout }) });
       outputs.push(result.stdout + result.stderr);
       return result;
     },
