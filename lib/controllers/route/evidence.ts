@@ -38,11 +38,14 @@ export function createEvidence({ nodes, servers, networks, networkID }: Evidence
     }
     return known.providerIDs;
   };
-  /** The network a node is reached in; `nowhere` where that is none of the cluster's, undefined where its machine is not known. */
+  /**
+   * The network a node is reached in; `nowhere` where that is none of the cluster's: one that was renamed, or is not Hetzner's.
+   * Undefined where its machine is not known, or in no network any more.
+   */
   const homeOf = (node: KubeNode, list: ServerList): number | 'nowhere' | undefined => {
     const server = serverOf(node, list);
     if ('problem' in server) return server.problem === 'notOurs' ? 'nowhere' : undefined;
-    return networks.homeOf(node, server)?.network ?? 'nowhere';
+    return networks.homeOf(node, server)?.network ?? (server.privateNets.length > 0 ? 'nowhere' : undefined);
   };
   const covers = (range: string, cidr: string): boolean => {
     const [outer, inner] = [parseIPv4CIDR(range), parseIPv4CIDR(cidr)];
