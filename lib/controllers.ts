@@ -7,7 +7,7 @@ import { ipamController } from './controllers/ipam/ipam-controller.ts';
 import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
 import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
 import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
-import type { NodeNetworks } from './controllers/networks.ts';
+import type { NameOfNetwork, NodeNetworks } from './controllers/networks.ts';
 import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
 import { createProject } from './controllers/project.ts';
@@ -62,6 +62,9 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const quickBackoff = exponentialBackoff({ initial: 1_000, max: 60_000, jitter: 'equal' });
   const { maxAge } = settings.serverCache;
   const networkID = network?.value.id;
+  const nameOfNetwork: NameOfNetwork = id =>
+    [...(hetzner.networks.latest()?.networks ?? []), ...(network ? [network.value] : [])].find(one => one.id === id)
+      ?.name;
   const { minResyncPeriod } = settings.routes;
   const safety$ = defer(() => randomInterval(minResyncPeriod, 2 * minResyncPeriod));
 
@@ -75,7 +78,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const node$ = nodeController({
     ...deps,
     witness,
-    settings: nodeSettings(settings, networkID, networks),
+    settings: nodeSettings(settings, networkID, networks, nameOfNetwork),
     maxAge,
     refreshEvery: settings.nodes.statusUpdateFrequency,
     concurrency: settings.nodes.concurrentSyncs,
@@ -117,6 +120,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
     settings: settings.loadBalancers,
     rules: settings.loadBalancers,
     networkID,
+    nameOfNetwork,
     allNetworks: hetzner.networks,
     robotEnabled: settings.robot.enabled,
     api: hetzner.loadBalancers,
@@ -171,11 +175,13 @@ export const nodeSettings = (
   { instances, robot }: Settings,
   networkID: number | undefined,
   networks?: NodeNetworks,
+  nameOfNetwork?: NameOfNetwork,
 ): NodeSettings => ({
   family: instances.addressFamily,
   zoneLabelEnabled: instances.zoneLabelEnabled,
   forwardInternalIPs: robot.forwardInternalIPs,
   networkID,
+  nameOfNetwork,
   ...(networks !== undefined && { networks }),
 });
 

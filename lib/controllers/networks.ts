@@ -10,6 +10,15 @@ export interface NodeNetwork {
   readonly ipRange: string;
 }
 
+/** The names of networks, as far as they have been read; for messages. */
+export type NameOfNetwork = (id: number) => string | undefined;
+
+/** `k8s (7)`; the id alone of one that has not been read. */
+export const networkText = (id: number | undefined, nameOf?: NameOfNetwork): string => {
+  const name = id === undefined ? undefined : nameOf?.(id);
+  return name === undefined ? String(id) : `${name} (${id})`;
+};
+
 /** By which machine pods of one network reach those of another, by the ids of the networks. */
 export interface GatewayRule {
   /** The one that the address is in. */

@@ -2,7 +2,7 @@ import { parseIPv4CIDR } from '../controllers/ip.ts';
 import { previewPodCIDRs } from '../controllers/ipam/preview.ts';
 import { previewLives } from '../controllers/lifecycle/preview.ts';
 import { previewLoadBalancers } from '../controllers/load-balancer/preview.ts';
-import { isNamed, nodeNetworks } from '../controllers/networks.ts';
+import { isNamed, type NameOfNetwork, nodeNetworks } from '../controllers/networks.ts';
 import { previewNodes } from '../controllers/node/preview.ts';
 import { joinPreviews, type Preview } from '../controllers/preview.ts';
 import { foreignProject } from '../controllers/project.ts';
@@ -32,7 +32,9 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
   const others = observed.nodes.filter(({ labels }) => !selector(labels));
   const chosen = observed.networks;
   const networks = chosen && nodeNetworks(() => chosen);
-  const { after, ...node } = previewNodes(mine, lists, nodeSettings(settings, network?.id, networks));
+  const known = [...observed.allNetworks, ...(chosen?.all ?? []), ...(network ? [network] : [])];
+  const nameOfNetwork: NameOfNetwork = id => known.find(one => one.id === id)?.name;
+  const { after, ...node } = previewNodes(mine, lists, nodeSettings(settings, network?.id, networks, nameOfNetwork));
   const { doubtsProject } = createWitness(
     () => mine,
     () => Number.NEGATIVE_INFINITY,
@@ -86,6 +88,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
         networks,
         settings: settings.loadBalancers,
         networkID: network?.id,
+        nameOfNetwork,
         robotEnabled: settings.robot.enabled,
         doubt,
       }),

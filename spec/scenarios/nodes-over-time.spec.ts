@@ -127,7 +127,7 @@ it('BUG-003, BUG-028: a server that is attached to the network only later is ini
   await v.join(1, { nodeIPs: ['10.0.1.1'] });
   await v.join(2);
   await v.advance(5 * SECOND);
-  assert.match(v.eventsOf('w1')[0]?.message ?? '', /not attached to network 1 \(HCLOUD_NETWORK\)/);
+  assert.match(v.eventsOf('w1')[0]?.message ?? '', /not attached to the network of HCLOUD_NETWORK, k8s \(1\)/);
   assert.ok(isInitialised(v.node('w2') as never), 'it announced no address, so nothing is missing');
   v.hetzner.servers.attach(id, v.networkID, { ip: '10.0.1.1' });
   v.hetzner.servers.attach(v.hetzner.servers.byName('w2')?.id ?? 0, v.networkID, { ip: '10.0.1.2' });

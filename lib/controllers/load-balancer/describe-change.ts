@@ -1,4 +1,5 @@
 import type { LoadBalancer, ServiceBody } from '../../hetzner/lb-types.ts';
+import { type NameOfNetwork, networkText } from '../networks.ts';
 import type { PlannedChange } from '../preview.ts';
 import { subjectOf } from './calls.ts';
 import { ownerLabel } from './identity.ts';
@@ -26,13 +27,18 @@ const actions = {
 export const actionOf = ({ kind }: LoadBalancerChange): string => actions[kind];
 
 /** A planned change of a load balancer in words. */
-export function describeChange(object: string, present: LoadBalancer, change: LoadBalancerChange): PlannedChange {
+export function describeChange(
+  object: string,
+  present: LoadBalancer,
+  change: LoadBalancerChange,
+  nameOfNetwork?: NameOfNetwork,
+): PlannedChange {
   const loadBalancer = `${present.name} (${present.id})`;
   const details = { loadBalancer, subject: subjectOf(change), ...listenerDetails(present, change) };
-  return { at: 'Hetzner', object, action: actions[change.kind], details, why: whyOf(present, change) };
+  return { at: 'Hetzner', object, action: actions[change.kind], details, why: whyOf(present, change, nameOfNetwork) };
 }
 
-function whyOf(present: LoadBalancer, change: LoadBalancerChange): string {
+function whyOf(present: LoadBalancer, change: LoadBalancerChange, nameOfNetwork?: NameOfNetwork): string {
   switch (change.kind) {
     case 'update':
       return [
@@ -50,7 +56,7 @@ function whyOf(present: LoadBalancer, change: LoadBalancerChange): string {
     case 'reattach':
       return `the private-ipv4 annotation says so; it has ${change.previousIP}`;
     case 'changeNetwork':
-      return `the network annotation or HCLOUD_LOAD_BALANCER_NETWORK names it; it is in network ${change.previous.network}`;
+      return `the network annotation or HCLOUD_LOAD_BALANCER_NETWORK names it; it is in network ${networkText(change.previous.network, nameOfNetwork)}`;
     case 'enablePublicInterface':
     case 'disablePublicInterface':
       return 'the Service or the settings say so';

@@ -18,7 +18,7 @@ import { done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
 import type { Instances } from '../instances.ts';
-import type { NodeNetworks } from '../networks.ts';
+import type { NameOfNetwork, NodeNetworks } from '../networks.ts';
 import type { Project } from '../project.ts';
 import { applyPlan } from './apply.ts';
 import type { CertificateKeeper } from './certificate-keeper.ts';
@@ -65,6 +65,7 @@ export interface LoadBalancerControllerDeps {
   readonly allNetworks?: Networks;
   /** Where the cluster has several networks. */
   readonly networks?: NodeNetworks | undefined;
+  readonly nameOfNetwork?: NameOfNetwork | undefined;
   /** Whether Robot servers are targets; without a login to Robot only by the addresses that their nodes report. */
   readonly robotEnabled: boolean;
   /** See `createObserver`. */
@@ -177,6 +178,7 @@ export function loadBalancerController(deps: LoadBalancerControllerDeps): Observ
       networkID: network.networkID,
       networkIsNamed: network.isNamed,
       networks: deps.networks,
+      nameOfNetwork: deps.nameOfNetwork,
       robotEnabled: deps.robotEnabled,
       robotUnknown: instances.robotEnabled && lists.robot === undefined,
       certificates,

@@ -3,7 +3,7 @@ import type { Network } from '../../hetzner/types.ts';
 import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { InstanceLists } from '../instances.ts';
-import type { NodeNetworks } from '../networks.ts';
+import type { NameOfNetwork, NodeNetworks } from '../networks.ts';
 import { joinPreviews, type PlannedChange, type PlannedNote, type Preview } from '../preview.ts';
 import { type Claims, claimed, createClaims } from './claims.ts';
 import { createClusterView } from './cluster-view.ts';
@@ -36,6 +36,7 @@ export interface LoadBalancersInput {
   readonly allNetworks?: readonly Network[];
   /** Where the cluster has several networks. */
   readonly networks?: NodeNetworks | undefined;
+  readonly nameOfNetwork?: NameOfNetwork | undefined;
   readonly robotEnabled: boolean;
   /** Why the project may be that of somebody else, if it may. */
   readonly doubt?: string | undefined;
@@ -46,6 +47,7 @@ interface Subject {
   readonly service: KubeService;
   readonly object: string;
   readonly tell: ServiceReport;
+  readonly nameOfNetwork: NameOfNetwork | undefined;
 }
 
 /** What the load balancer controller would do. */
@@ -57,7 +59,7 @@ export function previewLoadBalancers(input: LoadBalancersInput): Preview {
     services.map(service => {
       const object = `Service ${keyOf(service)}`;
       const { tell, notes } = listen(service, object, input);
-      const subject = { service, object, tell };
+      const subject = { service, object, tell, nameOfNetwork: input.nameOfNetwork };
       if (wantsLoadBalancer(service, settings)) return { changes: ensured(subject, input, claims), notes };
       return { changes: needsCleanup(service, settings) ? cleanedUp(subject, input) : [], notes };
     }),
@@ -162,7 +164,7 @@ function created({ object, tell }: Subject, desired: DesiredLoadBalancer, { conf
 }
 
 function broughtIntoLine(
-  { service, object, tell }: Subject,
+  { service, object, tell, nameOfNetwork }: Subject,
   present: LoadBalancer,
   desired: DesiredLoadBalancer,
   wanted: Wanted,
@@ -180,7 +182,7 @@ function broughtIntoLine(
   if (ingressOf(after, wanted.config).length === 0 && !lacksAddress(after, wanted.config)) tell.noAddress();
   const ingress = planStatus(service, after, wanted);
   return [
-    ...changes.map(change => describeChange(object, present, change)),
+    ...changes.map(change => describeChange(object, present, change, nameOfNetwork)),
     ...(ingress === undefined
       ? []
       : [

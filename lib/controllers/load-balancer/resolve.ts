@@ -1,7 +1,7 @@
 import type { LoadBalancer, LoadBalancerService, ServiceBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode, KubeService } from '../../kubernetes/types.ts';
 import type { InstanceLists } from '../instances.ts';
-import type { NodeNetworks } from '../networks.ts';
+import { type NameOfNetwork, type NodeNetworks, networkText } from '../networks.ts';
 import type { LoadBalancerConfig } from './config.ts';
 import type { Attachment, DesiredLoadBalancer } from './desired.ts';
 import { desiredListeners, isLocalCheck, withoutLocalCheck } from './listeners.ts';
@@ -25,6 +25,7 @@ export interface DesiredInput {
   readonly networkIsNamed?: boolean;
   /** Where the cluster has several networks: nodes of others are none of this load balancer. */
   readonly networks?: NodeNetworks | undefined;
+  readonly nameOfNetwork?: NameOfNetwork | undefined;
   readonly robotEnabled: boolean;
   /** Robot has not answered yet, so nobody knows which addresses are those of its servers. */
   readonly robotUnknown: boolean;
@@ -51,7 +52,7 @@ export interface DesiredResult {
 /** The load balancer a Service should have. Held parts are taken from what is there. */
 export function desiredLoadBalancer(asked: DesiredInput): DesiredResult {
   const { input, notices: refusedNotices } = withoutRefusedNetwork(asked);
-  const { service, wanted, networkID, present, nodes, lists, robotEnabled } = input;
+  const { service, wanted, present, nodes, lists } = input;
   const { config, held } = wanted;
   const { attachment, notices: attachmentNotices } = desiredAttachment(input);
   const way = config.usePrivateIP ? attachment !== undefined : hasPublicWay(config, present);
@@ -62,7 +63,7 @@ export function desiredLoadBalancer(asked: DesiredInput): DesiredResult {
           config,
           nodes,
           lists,
-          rules: { usePrivateIP: config.usePrivateIP, networkID, robotEnabled, networks: input.networks },
+          rules: { ...input, usePrivateIP: config.usePrivateIP },
         });
   // Hetzner refuses to switch it off under targets that need it, and they would serve nothing any more.
   const isNeeded =
@@ -105,11 +106,11 @@ function withoutRefusedNetwork(input: DesiredInput): {
   readonly input: DesiredInput;
   readonly notices: readonly Notice[];
 } {
-  const { networkID, refusedNetwork, present } = input;
+  const { networkID, refusedNetwork, present, nameOfNetwork } = input;
   const now = present?.privateNets[0];
   if (now === undefined || refusedNetwork === undefined || refusedNetwork !== networkID || now.network === networkID)
     return { input, notices: [] };
-  const text = `the load balancer stays in network ${now.network}: it can't be attached to network ${networkID}, Hetzner refused it`;
+  const text = `the load balancer stays in network ${networkText(now.network, nameOfNetwork)}: it can't be attached to network ${networkText(networkID, nameOfNetwork)}, Hetzner refused it`;
   return { input: { ...input, networkID: now.network }, notices: [warning('SyncLoadBalancerFailed', text)] };
 }
 
@@ -118,7 +119,7 @@ function desiredAttachment(input: DesiredInput): {
   readonly attachment: Attachment | undefined;
   readonly notices: readonly Notice[];
 } {
-  const { wanted, networkID, present, refusedIP } = input;
+  const { wanted, networkID, present, refusedIP, nameOfNetwork } = input;
   const { config, held } = wanted;
   if (networkID === undefined) return { attachment: undefined, notices: [] };
   const other = present?.privateNets.find(({ network }) => network !== networkID);
@@ -131,7 +132,7 @@ function desiredAttachment(input: DesiredInput): {
     return { attachment: { networkID, ip: wish, subnet: config.privateSubnet, from }, notices: [] };
   }
   if (now === undefined && other !== undefined) {
-    const text = `the load balancer is attached to network ${other.network} and stays there: detach it to have it attached to network ${networkID} (HCLOUD_NETWORK)`;
+    const text = `the load balancer is attached to network ${networkText(other.network, nameOfNetwork)} and stays there: detach it to have it attached to that of HCLOUD_NETWORK, ${networkText(networkID, nameOfNetwork)}`;
     return { attachment: undefined, notices: [warning('SyncLoadBalancerFailed', text)] };
   }
   const anyAddress = { networkID, ip: undefined, subnet: config.privateSubnet };

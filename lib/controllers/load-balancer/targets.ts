@@ -1,7 +1,7 @@
 import type { TargetBody } from '../../hetzner/lb-types.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { type InstanceLists, locate } from '../instances.ts';
-import type { NodeNetworks } from '../networks.ts';
+import { type NameOfNetwork, type NodeNetworks, networkText } from '../networks.ts';
 import { type Notice, warning } from './wanted.ts';
 
 export interface TargetRules {
@@ -10,6 +10,7 @@ export interface TargetRules {
   readonly networkID: number | undefined;
   /** Where the cluster has several networks. */
   readonly networks?: NodeNetworks | undefined;
+  readonly nameOfNetwork?: NameOfNetwork | undefined;
   /** Whether Robot servers are targets at all. */
   readonly robotEnabled: boolean;
 }
@@ -62,7 +63,8 @@ export function desiredTarget(node: KubeNode, lists: InstanceLists, rules: Targe
   const { server } = located.machine;
   const target = { type: 'server', serverID: server.id, usePrivateIP: rules.usePrivateIP } as const;
   if (rules.usePrivateIP && !server.privateNets.some(net => net.network === rules.networkID)) {
-    const skipped = skip('TargetNotReachable', `its server is not attached to network ${rules.networkID}`, target);
+    const network = networkText(rules.networkID, rules.nameOfNetwork);
+    const skipped = skip('TargetNotReachable', `its server is not attached to network ${network}`, target);
     return rules.networks?.homeOf(node, server) === undefined ? skipped : { ...skipped, isElsewhere: true };
   }
   if (!rules.usePrivateIP && server.ipv4 === undefined) {

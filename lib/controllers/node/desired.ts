@@ -2,7 +2,7 @@ import { cloudProviderID, robotProviderID } from '../../hetzner/provider-id.ts';
 import type { Server } from '../../hetzner/types.ts';
 import type { KubeNode, NodeAddress } from '../../kubernetes/types.ts';
 import type { Machine } from '../instances.ts';
-import type { NodeNetworks } from '../networks.ts';
+import { type NameOfNetwork, type NodeNetworks, networkText } from '../networks.ts';
 import {
   type AddressSettings,
   addressesText,
@@ -22,6 +22,7 @@ export interface NodeSettings extends AddressSettings {
   readonly forwardInternalIPs: boolean;
   /** Where the cluster has several networks: which one a node is in decides instead of `networkID`. */
   readonly networks?: NodeNetworks;
+  readonly nameOfNetwork?: NameOfNetwork | undefined;
 }
 
 /** What a node should say about its machine. */
@@ -83,16 +84,16 @@ function hintOf(missing: readonly string[], machine: Machine, settings: NodeSett
       : 'ROBOT_FORWARD_INTERNAL_IPS is false, so internal addresses are not kept';
   }
   const { id, privateNets } = machine.server;
-  const { networkID, networks } = settings;
+  const { networkID, networks, nameOfNetwork } = settings;
   if (networks !== undefined) return severalNetworksHint(machine.server, networks);
   if (networkID === undefined) return 'HCLOUD_NETWORK is not set, so private addresses are not offered';
   const elsewhere = privateNets.find(net => missing.includes(net.ip));
   if (elsewhere !== undefined) {
-    return `the server has that address in network ${elsewhere.network}, HCLOUD_NETWORK is network ${networkID}`;
+    return `the server has that address in network ${networkText(elsewhere.network, nameOfNetwork)}, HCLOUD_NETWORK is ${networkText(networkID, nameOfNetwork)}`;
   }
   return privateNets.some(net => net.network === networkID)
     ? 'check --node-ip of the kubelet and HCLOUD_INSTANCES_ADDRESS_FAMILY'
-    : `server ${id} is not attached to network ${networkID} (HCLOUD_NETWORK)`;
+    : `server ${id} is not attached to the network of HCLOUD_NETWORK, ${networkText(networkID, nameOfNetwork)}`;
 }
 
 function severalNetworksHint({ id, privateNets }: Server, networks: NodeNetworks): string {

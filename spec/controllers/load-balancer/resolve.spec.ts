@@ -134,7 +134,9 @@ describe('the wanted network', () => {
   it('is not taken for another one that the load balancer is attached to, and private targets wait', () => {
     const elsewhere = full({}, { privateNets: [{ network: 99, ip: '10.9.0.1' }] });
     assert.equal(attachment({}, elsewhere), undefined);
-    assert.match(texts({}, elsewhere), /attached to network 99 and stays there/);
+    assert.match(texts({}, elsewhere), /attached to network 99 and stays there.* to that of HCLOUD_NETWORK, 7$/);
+    const nameOfNetwork = (id: number) => (id === networkID ? 'k8s' : 'old');
+    assert.match(texts({}, elsewhere, { nameOfNetwork }), /network old \(99\) and stays there.*, k8s \(7\)$/);
     assert.deepEqual(changes(elsewhere, { 'use-private-ip': 'true' }), []);
   });
 

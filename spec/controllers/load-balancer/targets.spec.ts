@@ -111,6 +111,15 @@ describe('targets of all nodes', () => {
     assert.deepEqual(ids(same), [1, 3]);
   });
 
+  it('say by name and id which network a server is not in, by the id alone where the name is not known', () => {
+    const problemIn = (more: Partial<TargetRules>): string => {
+      const skipped = desiredTarget(routedNode(3), cloud, rules({ ...isPrivate, ...more }));
+      return skipped.kind === 'skip' ? skipped.problem : '';
+    };
+    assert.match(problemIn({ nameOfNetwork: () => 'k8s' }), /not attached to network k8s \(7\)$/);
+    assert.match(problemIn({}), /not attached to network 7$/);
+  });
+
   it('lack those that can not be had, with an event on each node and one on the Service; the others go on', () => {
     const { targets, kept, notices } = targetsOf([routedNode(1), routedNode(2), routedNode(9)]);
     assert.deepEqual([targets, kept], [[target(1)], [target(2), target(9)]]);

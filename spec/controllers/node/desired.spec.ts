@@ -35,18 +35,19 @@ describe('what a node should say about its machine', () => {
   });
 
   it('cannot be told when nobody offers the announced address; the problem names it, the offer and the cause (BUG-003)', () => {
+    const nameOfNetwork = (id: number) => (id === 8 ? 'other' : undefined);
     const offer = 'server 11 offers Hostname=w11 ExternalIP=203.0.113.11';
     assert.equal(
       problemOf('10.0.1.11', { networkID: undefined }),
       `kubelet announced node IP 10.0.1.11, but ${offer}; HCLOUD_NETWORK is not set, so private addresses are not offered`,
     );
     assert.equal(
-      problemOf('10.0.1.11', { networkID: 8 }),
-      `kubelet announced node IP 10.0.1.11, but ${offer}; the server has that address in network 7, HCLOUD_NETWORK is network 8`,
+      problemOf('10.0.1.11', { networkID: 8, nameOfNetwork }),
+      `kubelet announced node IP 10.0.1.11, but ${offer}; the server has that address in network 7, HCLOUD_NETWORK is other (8)`,
     );
     assert.equal(
-      problemOf('10.0.1.11', {}, server(11, { privateNets: [] })),
-      `kubelet announced node IP 10.0.1.11, but ${offer}; server 11 is not attached to network 7 (HCLOUD_NETWORK)`,
+      problemOf('10.0.1.11', { nameOfNetwork: () => 'k8s' }, server(11, { privateNets: [] })),
+      `kubelet announced node IP 10.0.1.11, but ${offer}; server 11 is not attached to the network of HCLOUD_NETWORK, k8s (7)`,
     );
     assert.equal(
       problemOf('192.168.1.1,2001:db8::1'),

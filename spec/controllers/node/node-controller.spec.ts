@@ -203,7 +203,10 @@ describe('the node controller', () => {
       events.map(e => e.reason),
       ['ProvidedNodeIPMismatch'],
     );
-    assert.match(events[0]?.message ?? '', /10\.0\.1\.1.*offers.*203\.0\.113\.1.*not attached to network 7/);
+    assert.match(
+      events[0]?.message ?? '',
+      /10\.0\.1\.1.*offers.*203\.0\.113\.1.*not attached to the network of HCLOUD_NETWORK, 7/,
+    );
     assert.deepEqual(api.writes, []);
     state.servers = [server(1)];
     await time.advance(6_000, 100);
