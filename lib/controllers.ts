@@ -6,6 +6,7 @@ import type { RangeSettings } from './controllers/ipam/desired.ts';
 import { ipamController } from './controllers/ipam/ipam-controller.ts';
 import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
 import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
+import { holdsOneOf } from './controllers/load-balancer/identity.ts';
 import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
 import type { NameOfNetwork, NodeNetworks } from './controllers/networks.ts';
 import type { NodeSettings } from './controllers/node/desired.ts';
@@ -68,7 +69,10 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const { minResyncPeriod } = settings.routes;
   const safety$ = defer(() => randomInterval(minResyncPeriod, 2 * minResyncPeriod));
 
-  const witness = createWitness(deps.nodes.list, deps.instances.credentialsSince);
+  const witness = createWitness(deps.nodes.list, deps.instances.credentialsSince, since => {
+    const known = hetzner.loadBalancerSnapshot.latest();
+    return known !== undefined && known.requestedAt >= since && holdsOneOf(known.loadBalancers, deps.services.list());
+  });
   const project = createProject({
     ...deps,
     witness,

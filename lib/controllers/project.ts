@@ -34,7 +34,7 @@ export interface ProjectDeps {
 
 /** Why nothing is made or given up, as a user reads it. */
 export const foreignProject =
-  'Hetzner knows none of the servers that the nodes of this cluster name: HCLOUD_TOKEN is probably of another project; if these servers are gone, delete their Nodes';
+  'Hetzner Cloud knows none of the servers that nodes of this cluster name: HCLOUD_TOKEN is probably of another project; if these servers are gone, delete their Nodes';
 
 /** All that doubt in the same minute share one list of servers, in ms. */
 const maxAge = 60_000;

@@ -16,17 +16,22 @@ export interface Witness {
   trust(node: KubeNode, lists: InstanceLists): Trust;
   /**
    * Whether the Cloud's answer may be about another project than that of this cluster: it has none of the servers that
-   * nodes of ours name, and none was seen with the present token before. False where no node names one.
+   * nodes of ours name, none was seen with the present token before, and nothing there is marked as ours. False where no
+   * node names a server.
    */
   doubtsProject(lists: InstanceLists): boolean;
 }
 
 const kinds = ['cloud', 'robot'] as const;
 
-/** @param credentialsSince monotonic ms since which the present credentials are in use: what was known of others is void */
+/**
+ * @param credentialsSince monotonic ms since which the present credentials are in use: what was known of others is void
+ * @param isMarked whether an answer of the Cloud since then holds something that is marked with an object of this cluster
+ */
 export function createWitness(
   nodes: () => readonly KubeNode[],
   credentialsSince: (kind: MachineID['kind']) => number,
+  isMarked: (since: number) => boolean = () => false,
 ): Witness {
   /** When the newest answers were requested that held a machine of this cluster. */
   const seenAt: { [K in MachineID['kind']]?: number } = {};
@@ -58,7 +63,7 @@ export function createWitness(
       return isVouched(kind) ? 'vouched' : 'none';
     },
     doubtsProject: lists => {
-      if (isVouched('cloud') || isWitnessed('cloud', lists)) return false;
+      if (isVouched('cloud') || isWitnessed('cloud', lists) || isMarked(credentialsSince('cloud'))) return false;
       return nodes().some(({ providerID }) => providerID !== '' && parseProviderID(providerID).kind === 'cloud');
     },
   };

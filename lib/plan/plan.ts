@@ -1,6 +1,7 @@
 import { parseIPv4CIDR } from '../controllers/ip.ts';
 import { previewPodCIDRs } from '../controllers/ipam/preview.ts';
 import { previewLives } from '../controllers/lifecycle/preview.ts';
+import { holdsOneOf } from '../controllers/load-balancer/identity.ts';
 import { previewLoadBalancers } from '../controllers/load-balancer/preview.ts';
 import { isNamed, type NameOfNetwork, nodeNetworks } from '../controllers/networks.ts';
 import { previewNodes } from '../controllers/node/preview.ts';
@@ -38,6 +39,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
   const { doubtsProject } = createWitness(
     () => mine,
     () => Number.NEGATIVE_INFINITY,
+    () => holdsOneOf(observed.loadBalancers, observed.services),
   );
   const doubt = doubtsProject(lists) ? foreignProject : undefined;
   const initialised = settings.controllers.node ? after : mine;

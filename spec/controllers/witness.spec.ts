@@ -75,6 +75,19 @@ describe('the trust in an answer that lacks a machine', () => {
     assert.equal(witness.doubtsProject(lists([], { at: 20 })), true);
   });
 
+  it('doubts no project that has something marked as ours, as told since the token is in use', () => {
+    const instants: number[] = [];
+    const isMarked = (since: number): boolean => instants.push(since) > 1;
+    const witness = createWitness(
+      () => [w1],
+      () => 7,
+      isMarked,
+    );
+    assert.deepEqual([witness.doubtsProject(lists([])), witness.doubtsProject(lists([]))], [true, false]);
+    assert.deepEqual(instants, [7, 7]);
+    assert.equal(witness.trust(w1, lists([])), 'none', 'which is too little to delete a Node');
+  });
+
   it('doubts no project where no node names a server of the Cloud', () => {
     const { witness } = setUp(node('w1'), bm1, old, foreign);
     assert.equal(witness.doubtsProject(lists([])), false);

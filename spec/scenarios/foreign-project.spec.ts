@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { createFakeHetzner, type FakeHetzner } from '../../lib/simulator/hetzner/fake.ts';
 import { balanced, ingressOf } from '../support/balanced.ts';
+import { setReady } from '../support/nodes.ts';
 import { deleteService } from '../support/services.ts';
 import { type VirtualApp, virtualApp } from '../support/virtual-app.ts';
 
@@ -86,6 +87,26 @@ it('writes no route to the network of the same name in it, from the start on', a
   assert.deepEqual(writes(), []);
   assert.deepEqual(v.routes(), before);
   assert.equal(other.networks.list()[0]?.routes.length, 2);
+});
+
+it('knows its project by a load balancer of one of its Services where all servers were replaced meanwhile', async t => {
+  const { v, b } = setUp(t);
+  const servers = await b.grow(1, 2);
+  const first = v.start();
+  await v.untilRouted(2);
+  await b.create('web');
+  await v.advance(MINUTE);
+  await first.stop();
+  for (const id of servers) v.hetzner.servers.remove(id);
+  for (const name of ['w1', 'w2']) await setReady(v, name, 'Unknown');
+  const { lines } = v.start();
+  await b.create('new');
+  await v.advance(MINUTE);
+  assert.equal(ingressOf(b.service('new')).length > 0, true);
+  assert.deepEqual(
+    lines().filter(({ msg }) => msg === 'Held back changes, as Hetzner knows no server of this cluster'),
+    [],
+  );
 });
 
 it('asks for nothing more where all is well: a Service is made and given up without a list of servers', async t => {

@@ -119,7 +119,7 @@ export const advice: Readonly<Record<string, Advice>> = {
   },
   'Held back changes, as Hetzner knows no server of this cluster': {
     meaning:
-      'Not one server of the nodes is in the project, so it may be another one. Load balancers are not made and routes are not deleted until one is.',
+      'Not one server of the nodes is in the project, and no load balancer of its Services, so it may be another one. Load balancers are not made and routes are not deleted until one is.',
     toDo: 'Check that the token in `setting` is for the project of this cluster. Delete the Nodes whose servers are gone.',
   },
   'Kept node, as Hetzner knows no server of this cluster': {

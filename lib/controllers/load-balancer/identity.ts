@@ -7,6 +7,15 @@ import { type Notice, type Wanted, warning } from './wanted.ts';
 /** Label of a load balancer that names the Service it belongs to. */
 export const ownerLabel = 'hcloud-ccm/service-uid';
 
+/** Whether one of the load balancers belongs to one of the Services: no other project has such a one. */
+export const holdsOneOf = (
+  all: readonly Pick<LoadBalancer, 'labels'>[],
+  services: readonly Pick<KubeService, 'uid'>[],
+): boolean => {
+  const uids = new Set(services.map(({ uid }) => uid));
+  return all.some(({ labels }) => uids.has(labels[ownerLabel] ?? ''));
+};
+
 /** Name of a load balancer without the name annotation: `a` and the uid of its Service, cut to 32 characters. */
 export const defaultName = (uid: string): string => `a${uid.replaceAll('-', '')}`.slice(0, 32);
 
