@@ -16,6 +16,9 @@ import {
 import type { Refusal } from './clients.ts';
 import { clusterNetworks } from './cluster-networks.ts';
 import { createInstances } from './controllers/instances.ts';
+import { holdsOneOf } from './controllers/load-balancer/identity.ts';
+import { createProject } from './controllers/project.ts';
+import { createWitness } from './controllers/witness.ts';
 import { controllers } from './controllers.ts';
 import { firstContact } from './first-contact.ts';
 import { isReadOnlyToken } from './hetzner/errors.ts';
@@ -132,6 +135,11 @@ export function createApp(deps: AppDeps): App {
     logger,
     backoff: quickBackoff,
   });
+  const witness = createWitness(selection.nodes.list, instances.credentialsSince, since => {
+    const known = hetzner.loadBalancerSnapshot.latest();
+    return known !== undefined && known.requestedAt >= since && holdsOneOf(known.loadBalancers, services.store.list());
+  });
+  const project = createProject({ witness, instances, warn, clock, logger });
   /** All that happens in one term of leadership; unsubscribing, which the end of the term does, stops it. */
   const runTerm = (term: Term): Observable<Run> => {
     /** The network that has taken the place of the one that was found at first. */
@@ -157,7 +165,8 @@ export function createApp(deps: AppDeps): App {
           hetzner: { ...hetzner, ...fencedHetzner(hetzner, term.isValid) },
           client: fencedClient(client, term.isValid),
           events,
-          lease,
+          witness,
+          project,
           clock,
           logger,
           metrics,
@@ -186,6 +195,7 @@ export function createApp(deps: AppDeps): App {
       wanted: settings.hcloud.network ?? network.name,
       cloud,
       servers,
+      project,
       missed$,
       clock,
       logger,

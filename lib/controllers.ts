@@ -6,20 +6,19 @@ import type { RangeSettings } from './controllers/ipam/desired.ts';
 import { ipamController } from './controllers/ipam/ipam-controller.ts';
 import { lifecycleController } from './controllers/lifecycle/lifecycle-controller.ts';
 import { createCertificateKeeper } from './controllers/load-balancer/certificate-keeper.ts';
-import { holdsOneOf } from './controllers/load-balancer/identity.ts';
 import { loadBalancerController } from './controllers/load-balancer/load-balancer-controller.ts';
 import type { NameOfNetwork, NodeNetworks } from './controllers/networks.ts';
 import type { NodeSettings } from './controllers/node/desired.ts';
 import { nodeController } from './controllers/node/node-controller.ts';
-import { createProject } from './controllers/project.ts';
+import type { Project } from './controllers/project.ts';
 import { networkRoutes } from './controllers/route/network-routes.ts';
 import { createNodeIndex } from './controllers/route/node-index.ts';
 import { summedStats } from './controllers/summed-stats.ts';
-import { createWitness } from './controllers/witness.ts';
+import type { Witness } from './controllers/witness.ts';
 import type { Hetzner } from './hetzner/hetzner.ts';
 import type { Network } from './hetzner/types.ts';
 import type { KubeClient } from './kubernetes/client.ts';
-import type { EventRecorder, EventTarget } from './kubernetes/events.ts';
+import type { EventRecorder } from './kubernetes/events.ts';
 import type { Store } from './kubernetes/store.ts';
 import type { KubeNode, KubeService } from './kubernetes/types.ts';
 import type { Logger } from './observability/logger.ts';
@@ -46,8 +45,8 @@ export interface ControllersDeps {
   readonly hetzner: Hetzner;
   readonly client: KubeClient;
   readonly events: EventRecorder;
-  /** What events about the controller itself are recorded on. */
-  readonly lease: EventTarget;
+  readonly witness: Witness;
+  readonly project: Project;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -69,19 +68,8 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const { minResyncPeriod } = settings.routes;
   const safety$ = defer(() => randomInterval(minResyncPeriod, 2 * minResyncPeriod));
 
-  const witness = createWitness(deps.nodes.list, deps.instances.credentialsSince, since => {
-    const known = hetzner.loadBalancerSnapshot.latest();
-    return known !== undefined && known.requestedAt >= since && holdsOneOf(known.loadBalancers, deps.services.list());
-  });
-  const project = createProject({
-    ...deps,
-    witness,
-    warn: (reason, message) => deps.events.event(deps.lease, 'Warning', reason, message),
-  });
-
   const node$ = nodeController({
     ...deps,
-    witness,
     settings: nodeSettings(settings, networkID, networks, nameOfNetwork),
     maxAge,
     refreshEvery: settings.nodes.statusUpdateFrequency,
@@ -91,7 +79,6 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   });
   const lifecycle$ = lifecycleController({
     ...deps,
-    witness,
     monitorPeriod: settings.nodes.monitorPeriod,
     backoff: quickBackoff,
   });
@@ -104,7 +91,6 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
       ...deps,
       ...(networks !== undefined && { onNetworkMissed: () => missed$.next() }),
       hooks,
-      project,
       network: one,
       index,
       servers: hetzner.servers,
@@ -120,7 +106,6 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
   const route$ = networks !== undefined ? forEachNetwork(networks, routesOf) : network ? routesOf(network) : EMPTY;
   const loadBalancer$ = loadBalancerController({
     ...deps,
-    project,
     settings: settings.loadBalancers,
     rules: settings.loadBalancers,
     networkID,
@@ -164,7 +149,7 @@ export function controllers(deps: ControllersDeps): Observable<Run> {
       return run$.pipe(finalize(() => metrics.runningControllers.set(labels, 0)));
     });
   return merge(
-    project.run$,
+    deps.project.run$,
     networks === undefined ? EMPTY : listedAgain(hetzner.networks, merge(safety$, missed$), deps),
     running('node', node$),
     running('lifecycle', lifecycle$),

@@ -1,4 +1,5 @@
 import { exhaustMap, filter, map, merge, type Observable, pairwise, startWith } from 'rxjs';
+import type { Project } from './controllers/project.ts';
 import type { Cloud } from './hetzner/cloud.ts';
 import type { Servers } from './hetzner/servers.ts';
 import type { CallOptions, Network } from './hetzner/types.ts';
@@ -16,6 +17,8 @@ export interface NetworkGuardDeps {
   readonly wanted: string;
   readonly cloud: Pick<Cloud, 'findNetwork' | 'getNetwork'>;
   readonly servers: Pick<Servers, 'changes$'>;
+  /** Of somebody else's project nothing is taken over. */
+  readonly project: Pick<Project, 'doubt'>;
   /** Somebody who read the network was told that there is none. */
   readonly missed$: Observable<unknown>;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -62,12 +65,14 @@ export function networkGuard(deps: NetworkGuardDeps): Observable<Snapshot<Networ
 
 /** Looks until there is one; undefined where the signal ends it. */
 async function lookFor(deps: NetworkGuardDeps, signal: AbortSignal): Promise<Snapshot<Network> | undefined> {
-  const { network, cloud, clock, logger, warn, onMissing, backoff } = deps;
+  const { network, cloud, project, clock, logger, warn, onMissing, backoff } = deps;
   const o: CallOptions = { priority: 'refresh', signal };
   const fields = { network: network.name, networkID: network.id };
   /** One that was renamed is still there. */
-  const find = async (): Promise<Network | undefined> =>
-    (await cloud.findNetwork(deps.wanted, o)) ?? cloud.getNetwork(network.id, o);
+  const find = async (): Promise<Network | 'unknown' | undefined> => {
+    const found = (await cloud.findNetwork(deps.wanted, o)) ?? (await cloud.getNetwork(network.id, o));
+    return found?.id === network.id || (await project.doubt(o)) === undefined ? found : 'unknown';
+  };
   let told = false;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     const requestedAt = clock.monotonic();

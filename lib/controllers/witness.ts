@@ -13,6 +13,11 @@ export type Trust = 'witnessed' | 'vouched' | 'none';
 export interface Witness {
   /** Learns from each answer whether its credentials are those of this cluster. */
   observe(lists: InstanceLists): void;
+  /**
+   * A node without provider ID is about to be tied to a machine of its name. Names are alike in projects that were made alike,
+   * so where the project is in doubt this proves nothing about it.
+   */
+  tied(node: KubeNode, lists: InstanceLists): void;
   trust(node: KubeNode, lists: InstanceLists): Trust;
   /**
    * Whether the Cloud's answer may be about another project than that of this cluster: it has none of the servers that
@@ -36,13 +41,23 @@ export function createWitness(
   /** When the newest answers were requested that held a machine of this cluster. */
   const seenAt: { [K in MachineID['kind']]?: number } = {};
 
+  /** Uids of nodes that were tied while the project was in doubt. */
+  let unproven: ReadonlySet<string> = new Set();
+  const proven = (): readonly KubeNode[] =>
+    unproven.size === 0 ? nodes() : nodes().filter(({ uid }) => !unproven.has(uid));
+
   const isWitnessed = (kind: MachineID['kind'], lists: InstanceLists): boolean =>
-    nodes().some(node => holds(node, kind, lists));
+    proven().some(node => holds(node, kind, lists));
 
   /** Whether the credentials in use have shown a machine of this cluster. */
   const isVouched = (kind: MachineID['kind']): boolean => {
     const seen = seenAt[kind];
     return seen !== undefined && seen >= credentialsSince(kind);
+  };
+
+  const doubtsProject = (lists: InstanceLists): boolean => {
+    if (isVouched('cloud') || isWitnessed('cloud', lists) || isMarked(credentialsSince('cloud'))) return false;
+    return proven().some(({ providerID }) => providerID !== '' && parseProviderID(providerID).kind === 'cloud');
   };
 
   return {
@@ -53,6 +68,11 @@ export function createWitness(
           seenAt[kind] = requestedAt;
         }
       }
+      if (!doubtsProject(lists)) unproven = new Set();
+    },
+    tied: ({ uid }, lists) => {
+      if (!doubtsProject(lists)) return;
+      unproven = new Set([uid, ...nodes().flatMap(node => (unproven.has(node.uid) ? [node.uid] : []))]);
     },
     trust: (node, lists) => {
       // A node without provider ID is missing by its name, which is too little to go by without a witness.
@@ -62,10 +82,7 @@ export function createWitness(
       if (isWitnessed(kind, lists)) return 'witnessed';
       return isVouched(kind) ? 'vouched' : 'none';
     },
-    doubtsProject: lists => {
-      if (isVouched('cloud') || isWitnessed('cloud', lists) || isMarked(credentialsSince('cloud'))) return false;
-      return nodes().some(({ providerID }) => providerID !== '' && parseProviderID(providerID).kind === 'cloud');
-    },
+    doubtsProject,
   };
 }
 

@@ -88,6 +88,24 @@ describe('the trust in an answer that lacks a machine', () => {
     assert.equal(witness.trust(w1, lists([])), 'none', 'which is too little to delete a Node');
   });
 
+  it('takes no node for a witness that was tied by its name in a project in doubt, until nothing speaks against it', () => {
+    const nodes = [w1, { ...w2, providerID: '' }];
+    const clones = lists([server(2)]);
+    const others = (...all: KubeNode[]) => nodes.splice(0, nodes.length, ...all);
+    const witness = createWitness(
+      () => nodes,
+      () => Number.NEGATIVE_INFINITY,
+    );
+    witness.tied(nodes[1] as KubeNode, clones);
+    others(w1, w2);
+    witness.observe(clones);
+    assert.deepEqual([witness.doubtsProject(clones), witness.trust(w1, clones)], [true, 'none']);
+    others(w2);
+    witness.observe(clones);
+    others(w1, w2);
+    assert.deepEqual([witness.doubtsProject(clones), witness.trust(w1, clones)], [false, 'witnessed']);
+  });
+
   it('doubts no project where no node names a server of the Cloud', () => {
     const { witness } = setUp(node('w1'), bm1, old, foreign);
     assert.equal(witness.doubtsProject(lists([])), false);

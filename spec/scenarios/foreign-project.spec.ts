@@ -14,7 +14,7 @@ const foreignToken = 'x'.repeat(64);
 /** Another cluster's project: its network is called as ours, its pods have the same addresses, its servers other ids. */
 const foreign = (v: VirtualApp): FakeHetzner => {
   const other = createFakeHetzner({ token: foreignToken, now: v.now, answerDelay: 20, actionDuration: 400 });
-  const { id } = other.networks.create({ name: 'k8s', ipRange: '10.0.0.0/8', subnets: ['10.0.0.0/16'] });
+  const { id } = other.networks.create({ id: 4711, name: 'k8s', ipRange: '10.0.0.0/8', subnets: ['10.0.0.0/16'] });
   for (const i of [7, 8]) {
     other.servers.create({ id: 900_000 + i, name: `w${i}`, network: id, ip: `10.0.1.${i}` });
     other.networks.addRoute(id, `10.244.${i}.0/24`, `10.0.1.${i}`);
@@ -87,6 +87,32 @@ it('writes no route to the network of the same name in it, from the start on', a
   assert.deepEqual(writes(), []);
   assert.deepEqual(v.routes(), before);
   assert.equal(other.networks.list()[0]?.routes.length, 2);
+});
+
+it('takes a node that joins meanwhile, under a name that a server has there too, for no proof: no Node is deleted', async t => {
+  const { v, b, other, token } = setUp(t);
+  await b.grow(1, 4);
+  const { lines } = v.start();
+  await v.untilRouted(4);
+  await v.advance(MINUTE);
+  v.rotateToken(foreignToken, other);
+  await b.grow(7, 7);
+  await b.create('new');
+  for (const name of ['w1', 'w2']) await setReady(v, name, 'Unknown');
+  await v.advance(60 * MINUTE);
+  assert.equal(v.node('w7')?.spec.providerID, 'hcloud://900007');
+  for (const name of ['w1', 'w2']) assert.ok(v.node(name) !== undefined, name);
+  assert.deepEqual(
+    other.requests.filter(({ method, status }) => method !== 'GET' && status < 400),
+    [],
+  );
+  assert.deepEqual(
+    lines().filter(({ msg }) => msg.startsWith('Found another network')),
+    [],
+  );
+  v.rotateToken(token);
+  await v.until('the Service has its load balancer', () => ingressOf(b.service('new')).length > 0, 10 * MINUTE);
+  assert.equal(v.routes().length, 4);
 });
 
 it('knows its project by a load balancer of one of its Services where all servers were replaced meanwhile', async t => {

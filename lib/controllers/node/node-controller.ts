@@ -42,7 +42,7 @@ import { createUnresolved } from './unresolved.ts';
 export interface NodeControllerDeps {
   readonly nodes: Store<KubeNode>;
   readonly instances: Instances;
-  readonly witness: Pick<Witness, 'trust'>;
+  readonly witness: Pick<Witness, 'trust' | 'tied'>;
   readonly client: KubeClient;
   readonly settings: NodeSettings;
   /** How much older than the Node a list may be that ties its name to a server, in ms. */
@@ -109,6 +109,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       const message = `InternalIP ${address} is not kept: ${problem}`;
       events.event(nodeTarget(node), 'Warning', 'MisconfiguredInternalIP', message);
     }
+    if (node.providerID === '') deps.witness.tied(node, instances.latest());
     return apply(node, decision.machine, decision.plan, run);
   }
 
