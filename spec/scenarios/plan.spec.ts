@@ -461,7 +461,7 @@ it('ends with exit code 1 and one line when Hetzner refuses the token, the netwo
   await refused({ kubernetesURL: 'http://127.0.0.1:9' }, /^Kubernetes API server: GET \S+: .*127\.0\.0\.1:9/m);
   await refused(
     { env: { HCLOUD_ENDPOINT: 'http://127.0.0.1:9' } },
-    /^Hetzner cloud API: GET \/networks: .*ECONNREFUSED 127\.0\.0\.1:9/m,
+    /^Hetzner cloud API: GET \/(?:networks|servers): .*ECONNREFUSED 127\.0\.0\.1:9/m,
   );
   await refused({ args: ['--json=yes'] }, /^--json="yes" is invalid: must be a boolean: /);
   await refused({ args: ['--node-monitor-perod=5s'] }, /--node-monitor-perod is not a known flag/);
