@@ -44,8 +44,10 @@ export interface KubeClient {
   request<T>(request: KubeRequest): Promise<T>;
   /** A call whose body goes on (watch): resolves with the headers, then has no timeout of its own. Fails like `request`. */
   stream(request: KubeRequest): Promise<AsyncIterable<Uint8Array>>;
-  /** Monotonic ms at which a call last got no answer, which casts doubt on all connections; -Infinity before the first. */
+  /** Monotonic ms at which a call last got no answer, or doubt was cast on all connections; -Infinity before the first. */
   readonly troubleAt?: () => number;
+  /** Something that was due did not come: connections that seem quiet may be dead, too. */
+  readonly castDoubt?: () => void;
   /** Ends all connections, requests in flight included. */
   close(): Promise<void>;
 }
@@ -132,6 +134,9 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const prefix = base.pathname.replace(/\/+$/, '');
   const agents = new Set<Dispatcher>();
   let troubleAt = Number.NEGATIVE_INFINITY;
+  const castDoubt = (): void => {
+    troubleAt = clock.monotonic();
+  };
   let current: { readonly tls: TLSMaterial; readonly pools: Pools } | undefined;
 
   /** The pools for the present certificates. Old ones end when their last request has ended. */
@@ -189,7 +194,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     } catch (err) {
       request.signal.throwIfAborted();
       const failure = errorFromNetwork(what, err);
-      if (isUnreachable(failure)) troubleAt = clock.monotonic();
+      if (isUnreachable(failure)) castDoubt();
       throw failure;
     } finally {
       onRequest?.({ method: request.method, resource, code, durationMs: clock.monotonic() - started });
@@ -236,6 +241,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
       }),
 
     troubleAt: () => troubleAt,
+    castDoubt,
 
     close: async () => {
       await Promise.all([...agents].map(agent => agent.destroy().catch(() => undefined)));

@@ -42,11 +42,13 @@ export const watchOnce = <T>(
     let wentSilent = false;
     /**
      * kube-apiserver sends no bookmark as long as the version is still the one the watch began with, so such silence is
-     * normal until the server ends the watch, unless a call that got no answer casts doubt on the connection.
+     * normal until the server ends the watch, unless a call that got no answer casts doubt on the connection. So does any
+     * other watch that lacks a bookmark: connections made since may well work while all of before are dead.
      */
     const silent = (): number | undefined => {
       const left = (openedAt ?? 0) + timeoutSeconds * 1000 + timeoutSlack - clock.monotonic();
-      if (rv === from.rv && left > 0 && !isInDoubt()) return Math.min(idleTimeout, left);
+      if (rv === from.rv && left > 0 && !isInDoubt()) return Math.min(idleTimeout / 3, left);
+      if (rv !== from.rv) client.castDoubt?.();
       wentSilent = true;
       controller.abort();
       return undefined;

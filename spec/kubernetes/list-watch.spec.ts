@@ -341,12 +341,31 @@ describe('listWatch', () => {
     assert.equal(streams.length, 1);
     const at = Date.now();
     Object.assign(client, { troubleAt: () => at });
-    await pass(80_000);
+    await pass(19_999);
+    assert.equal(streams.length, 1);
+    await pass(1);
     assert.deepEqual([streams.length, streams[0]?.aborted], [2, true]);
     assert.equal(log.filter(isCheck).length, 1, 'after trouble the history is asked for first');
     for (let i = 0; i < 3; i++) await pass(90_000);
     assert.equal(streams.length, 2, 'that trouble is over');
     assert.equal(got.length, 3);
+  });
+
+  it('BUG-073: a watch that lacks a bookmark casts doubt on all, though every call is answered; a quiet one does not', async () => {
+    let doubts = 0;
+    const castDoubt = (): void => {
+      doubts += 1;
+    };
+    const quiet = await start({ list }, { random: () => 0 });
+    Object.assign(quiet.client, { castDoubt });
+    await pass(305_000);
+    assert.deepEqual([quiet.streams.length, doubts], [2, 0]);
+    quiet.streams[1]?.send(event('ADDED', 'b', '11'));
+    await settle();
+    await pass(89_999);
+    assert.equal(doubts, 0);
+    await pass(1);
+    assert.equal(doubts, 1);
   });
 
   it('does not miss bookmarks of a server that sends none', async () => {
