@@ -1,31 +1,18 @@
 import { defer, ignoreElements, merge, type Observable, tap } from 'rxjs';
-import type { Actions } from '../../hetzner/actions.ts';
 import { isLimitExceeded } from '../../hetzner/errors.ts';
-import type { LoadBalancerSnapshot, LoadBalancerTypes } from '../../hetzner/lb-snapshot.ts';
 import type { LoadBalancer } from '../../hetzner/lb-types.ts';
-import type { LoadBalancers } from '../../hetzner/load-balancers.ts';
-import type { Networks } from '../../hetzner/networks.ts';
 import type { CallOptions } from '../../hetzner/types.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
-import type { EventRecorder } from '../../kubernetes/events.ts';
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
-import type { Store } from '../../kubernetes/store.ts';
-import { type KubeNode, type KubeService, keyOf } from '../../kubernetes/types.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Settings } from '../../settings/settings.ts';
-import type { Clock } from '../../streams/clock.ts';
+import { type KubeService, keyOf } from '../../kubernetes/types.ts';
 import { done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
-import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
-import type { Instances } from '../instances.ts';
-import type { NameOfNetwork, NodeNetworks } from '../networks.ts';
-import type { Project } from '../project.ts';
+import { controller, type Reconcile } from '../controller.ts';
 import { applyPlan } from './apply.ts';
-import type { CertificateKeeper } from './certificate-keeper.ts';
 import { claimed, createClaims } from './claims.ts';
 import { cleanUpLoadBalancers } from './clean-up.ts';
 import { createClusterView } from './cluster-view.ts';
 import { conclude } from './conclude.ts';
+import type { LoadBalancerControllerDeps } from './controller-deps.ts';
 import { bareBody, createLoadBalancer } from './create.ts';
 import type { DesiredLoadBalancer } from './desired.ts';
 import { createHeldBack } from './hold-back.ts';
@@ -33,7 +20,7 @@ import { choose, type Identity, idNotices } from './identity.ts';
 import { isLastingCreation, lastingRetry } from './lasting.ts';
 import { heldWithout, type NetworkChoice } from './network-choice.ts';
 import { createObserver } from './observe.ts';
-import { type ClassRules, cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
+import { cleanupFinalizer, needsCleanup, wantsLoadBalancer } from './ownership.ts';
 import { createPipelines } from './pipelines.ts';
 import { planLoadBalancer } from './plan.ts';
 import { createRefusals } from './refusals.ts';
@@ -44,42 +31,6 @@ import { ingressOf, lacksAddress, lacksNamedAddress, planStatus } from './status
 import { attachedAnew, loadBalancerTriggers } from './triggers.ts';
 import { createLoadBalancerView } from './view.ts';
 import { type Wanted, wantedOf } from './wanted.ts';
-
-export interface LoadBalancerControllerDeps {
-  readonly services: Store<KubeService>;
-  /** Those this instance looks after. */
-  readonly nodes: Store<KubeNode>;
-  readonly allNodes: Store<KubeNode>;
-  readonly instances: Instances;
-  readonly project: Project;
-  readonly api: LoadBalancers;
-  readonly snapshot: LoadBalancerSnapshot;
-  readonly types: LoadBalancerTypes;
-  readonly actions: Actions;
-  readonly certificates: CertificateKeeper;
-  readonly client: KubeClient;
-  readonly settings: Settings['loadBalancers'];
-  readonly rules: ClassRules;
-  readonly networkID: number | undefined;
-  /** All of the project, for load balancers whose network is named. */
-  readonly allNetworks?: Networks;
-  /** Where the cluster has several networks. */
-  readonly networks?: NodeNetworks | undefined;
-  readonly nameOfNetwork?: NameOfNetwork | undefined;
-  /** Whether Robot servers are targets; without a login to Robot only by the addresses that their nodes report. */
-  readonly robotEnabled: boolean;
-  /** See `createObserver`. */
-  readonly maxAge: number;
-  readonly drift$: Observable<unknown>;
-  /** Most Services that are worked on at a time. */
-  readonly concurrency: number;
-  readonly events: Pick<EventRecorder, 'event'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly hooks: ControllerHooks;
-  /** ms to wait after a failure; `attempt` counts from 0. */
-  readonly backoff: (attempt: number) => number;
-}
 
 /** A list younger than this is good enough for a run after a failure, in ms. */
 const retryMaxAge = 60_000;
