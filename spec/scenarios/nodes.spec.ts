@@ -32,6 +32,7 @@ it('BUG-001: a node without the taint and without a provider ID keeps both ways 
   assert.equal(node?.spec.providerID, undefined);
   assert.equal(node?.metadata.labels?.['node.kubernetes.io/instance-type'], undefined);
   assert.deepEqual(await s.eventsOf('w1'), []);
+  await controller.waitForLine(line => line.node === 'w1', 'the line about the addresses');
   assert.deepEqual(
     controller
       .lines()

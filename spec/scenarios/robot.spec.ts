@@ -122,7 +122,7 @@ it('BUG-063: a Robot server under another name takes its node along, with a warn
   await s.waitForNode('bm2', node => node === undefined, 90_000);
   assert.ok(isInitialised(await getNode(s.cluster, 'bm1')));
   assert.deepEqual(await s.eventsOf('bm1').then(events => events.map(({ reason }) => reason)), ['Synced']);
-  assert.ok(controller.lines().some(({ msg, node }) => msg === 'Deleted node' && node === 'bm2'));
+  await controller.waitForLine(({ msg, node }) => msg === 'Deleted node' && node === 'bm2', 'the line of the deletion');
 });
 
 it('BUG-064: legacy provider IDs are those of Robot servers, malformed ones never delete a node', async t => {
