@@ -64,6 +64,8 @@ describe('the rights of the service account', { skip }, () => {
   const live = async (s: Scenario): Promise<void> => {
     s.addServer(1);
     const gone = s.addServer(2);
+    // A node whose server stays: without one the project could be another cluster's, in which nothing is deleted or made.
+    await s.join(3, { providerID: `hcloud://${s.addServer(3)}`, taint: false });
     await s.join(1);
     // Initialised already, so that its end does not hang on the rights to initialise it.
     await s.join(2, { providerID: `hcloud://${gone}`, taint: false });
