@@ -12,6 +12,12 @@ export interface ServerList {
   byPrivateIP(networkID: number, ip: string): Server | undefined;
 }
 
+/** The look-up of a machine, which is all that much needs of a list. */
+export type ServerLookup = Pick<ServerList, 'byID'>;
+
+/** Of a list that nobody has asked for. */
+export const noServers: ServerLookup = { byID: () => undefined };
+
 export const createServerList = (servers: readonly Server[], requestedAt: number): ServerList => {
   const ids = new Map(servers.map(server => [server.id, server]));
   const names = new Map(servers.map(server => [server.name, server]));

@@ -1,5 +1,5 @@
 import { parseProviderID } from '../../hetzner/provider-id.ts';
-import type { Server } from '../../hetzner/types.ts';
+import type { ServerLookup } from '../../hetzner/server-list.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { type Block, parseIPv4CIDR } from '../ip.ts';
 import type { NodeNetwork, NodeNetworks } from '../networks.ts';
@@ -22,10 +22,6 @@ export type DesiredRange =
   | { readonly kind: 'notAttached' }
   /** Nobody has told the range of its network. */
   | { readonly kind: 'noRange'; readonly network: NodeNetwork };
-
-export interface ServerLookup {
-  byID(id: number): Server | undefined;
-}
 
 /** Whether the node waits for a pod CIDR and may have one. It is initialised first, since only then its machine is known. */
 export const needsPodCIDR = (node: KubeNode): boolean =>

@@ -1,7 +1,8 @@
 import { defer, ignoreElements, map, merge, type Observable, Subject, startWith, switchMap, tap } from 'rxjs';
+import { noServers, type ServerLookup } from '../../hetzner/server-list.ts';
 import type { Servers } from '../../hetzner/servers.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { isNotFound } from '../../kubernetes/errors.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import { isOtherObject } from '../../kubernetes/patches.ts';
 import { isNewerVersion } from '../../kubernetes/resource-version.ts';
@@ -12,21 +13,15 @@ import type { Clock } from '../../streams/clock.ts';
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run, Trigger } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
+import { failedWrite } from '../failed-write.ts';
 import { blockText } from '../ip.ts';
+import { remindAfter } from '../reminders.ts';
 import { createAnswers } from './answers.ts';
 import { applyFence, applyPodCIDR, type FenceTarget, isRefusal } from './apply.ts';
-import {
-  type DesiredRange,
-  desiredRange,
-  needsPodCIDR,
-  needsServer,
-  type RangeSettings,
-  rangesOf,
-  type ServerLookup,
-} from './desired.ts';
+import { type DesiredRange, desiredRange, needsPodCIDR, needsServer, type RangeSettings, rangesOf } from './desired.ts';
 import { type PodCIDRPlan, planPodCIDR } from './plan.ts';
 import { createPool, type PoolOptions } from './pool.ts';
-import { createIPAMReport, remindAfter } from './report.ts';
+import { createIPAMReport } from './report.ts';
 import { type TermStart, termStart } from './term-start.ts';
 import { podCIDRTriggers } from './triggers.ts';
 
@@ -52,15 +47,8 @@ export interface IPAMControllerDeps {
   readonly backoff: (attempt: number) => number;
 }
 
-/** A node somebody else wrote at the same moment is tried again after this, in ms, a few times. */
-const conflictRetry = 200;
-const conflictRetries = 5;
-
 /** Failures in a row to fence a node off before others are told that they wait for it. */
 const patience = 3;
-
-/** Where the range does not depend on it, no server is asked for. */
-const noServers: ServerLookup = { byID: () => undefined };
 
 /**
  * Gives each initialised node without pod CIDR one of its network's range: never one that another node has or may get,
@@ -104,6 +92,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
     if (unfenced !== undefined) return fenceAtStart(unfenced, run);
     const node = nodes.get(run.key);
     if (node === undefined || !needsPodCIDR(node)) return done;
+    // Where the range does not depend on it, no server is asked for.
     const known = needsServer(node, settings) ? await findServers(node, run) : noServers;
     return allocate(known, run);
   }
@@ -211,7 +200,7 @@ export function ipamController(deps: IPAMControllerDeps): Observable<Run> {
   };
 
   const trouble = (node: FenceTarget, err: unknown, { log, attempt }: Reconcile): Outcome => {
-    if (!isNotFound(err)) return failed(err, isConflict(err) && attempt < conflictRetries ? conflictRetry : undefined);
+    if (!isNotFound(err)) return failedWrite(err, attempt);
     log.debug('Found node gone while changing it', { node: node.name, err });
     return done;
   };

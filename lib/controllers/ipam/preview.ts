@@ -1,7 +1,8 @@
+import type { ServerLookup } from '../../hetzner/server-list.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import { blockText } from '../ip.ts';
 import type { PlannedChange, PlannedNote, Preview } from '../preview.ts';
-import { desiredRange, type RangeSettings, type ServerLookup } from './desired.ts';
+import { desiredRange, type RangeSettings } from './desired.ts';
 import { planPodCIDR } from './plan.ts';
 import { createPool } from './pool.ts';
 

@@ -2,14 +2,13 @@ import type { EventRecorder } from '../../kubernetes/events.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../streams/clock.ts';
+import { byAge } from '../by-age.ts';
 import { blockText } from '../ip.ts';
 import type { NodeNetwork } from '../networks.ts';
 import { nodeTarget } from '../node-target.ts';
+import { remindAfter } from '../reminders.ts';
 import type { DesiredRange } from './desired.ts';
 import type { Holder } from './pool.ts';
-
-/** The same is said of a node again after this, in ms. */
-export const remindAfter = 3_600_000;
 
 /** Tells users, in events and log lines, what keeps nodes from a pod CIDR. */
 export interface IPAMReport {
@@ -102,5 +101,3 @@ export function createIPAMReport({ events, clock, logger, maskSize }: IPAMReport
     forget: uid => void said.delete(uid),
   };
 }
-
-const byAge = (a: Holder, b: Holder): number => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1);

@@ -1,9 +1,10 @@
 import { concatMap, defer, filter, map, merge, type Observable, pairwise, startWith } from 'rxjs';
+import type { ServerLookup } from '../../hetzner/server-list.ts';
 import type { Store, StoreChange } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Trigger } from '../../streams/workqueue.ts';
 import { fenceAnnotation } from './apply.ts';
-import { desiredRange, needsPodCIDR, needsServer, type RangeSettings, type ServerLookup } from './desired.ts';
+import { desiredRange, needsPodCIDR, needsServer, type RangeSettings } from './desired.ts';
 
 export interface TriggerSources {
   readonly nodes: Store<KubeNode>;

@@ -11,6 +11,7 @@ import type { Clock } from '../../streams/clock.ts';
 import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
+import { failedWrite } from '../failed-write.ts';
 import { type InstanceLists, type Instances, isOurs, type Located, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
 import { remindAfter } from '../reminders.ts';
@@ -39,10 +40,6 @@ export interface LifecycleControllerDeps {
 
 /** A deletion that has to wait for long is looked into every so often, in ms: the answers may become clearer. */
 const confirmEvery = 60_000;
-/** A node somebody else wrote at the same moment is tried again after this, in ms, a few times. */
-const conflictRetry = 200;
-const conflictRetries = 5;
-
 /** Taints nodes whose machine is switched off, and deletes those whose machine no longer exists. */
 export function lifecycleController(deps: LifecycleControllerDeps): Observable<Run> {
   const { nodes, instances, witness, client, clock } = deps;
@@ -180,7 +177,7 @@ export function lifecycleController(deps: LifecycleControllerDeps): Observable<R
         run.log.debug('Found node gone while changing it', { node: node.name, err });
         return done;
       }
-      if (isConflict(err)) return failed(err, run.attempt < conflictRetries ? conflictRetry : undefined);
+      if (isConflict(err)) return failedWrite(err, run.attempt);
       if (change.kind === 'delete') reports.deletingFailed(node, err);
       return failed(err);
     }

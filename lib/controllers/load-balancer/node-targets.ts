@@ -2,6 +2,7 @@ import type { LoadBalancer, TargetBody } from '../../hetzner/lb-types.ts';
 import { cloudProviderID } from '../../hetzner/provider-id.ts';
 import { everything, parseLabelSelector } from '../../kubernetes/label-selector.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
+import { byAge } from '../by-age.ts';
 import { type InstanceLists, locate } from '../instances.ts';
 import { isUninitialized } from '../node/plan.ts';
 import type { LoadBalancerConfig } from './config.ts';
@@ -63,9 +64,7 @@ export function nodeTargets({ config: { nodeSelector }, nodes, lists, rules }: N
   // A node that is only just joining becomes a target once it is initialised, without a word before.
   const known = nodes.filter(node => node.providerID !== '' || !isUninitialized(node));
   const eligible = eligibleNodes(known, selector);
-  const results = [...eligible]
-    .sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1))
-    .map(node => desiredTarget(node, lists, rules));
+  const results = [...eligible].sort(byAge).map(node => desiredTarget(node, lists, rules));
   const skipped = results.filter((r): r is DesiredTarget & { kind: 'skip' } => r.kind === 'skip');
   return {
     targets: results.flatMap(r => (r.kind === 'target' ? [r.target] : [])),

@@ -4,8 +4,9 @@ import type { OwnWrites } from '../../kubernetes/own-writes.ts';
 import { patchServiceStatus, type ServicePatch } from '../../kubernetes/service-patches.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeService } from '../../kubernetes/types.ts';
-import { done, failed, type Outcome } from '../../streams/outcome.ts';
+import { done, type Outcome } from '../../streams/outcome.ts';
 import type { Reconcile } from '../controller.ts';
+import { failedWrite } from '../failed-write.ts';
 import { cleanupFinalizer } from './ownership.ts';
 import { textOf } from './report.ts';
 
@@ -25,9 +26,6 @@ export interface ServiceWriterDeps {
   readonly onFailure: (service: KubeService, problem: string) => void;
 }
 
-const conflictRetry = 200;
-const conflictRetries = 5;
-
 export function createServiceWriter({ client, services, ownWrites, onFailure }: ServiceWriterDeps): ServiceWriter {
   const write: ServiceWriter['write'] = async (service, patch, { key, attempt, signal }) => {
     try {
@@ -37,7 +35,7 @@ export function createServiceWriter({ client, services, ownWrites, onFailure }: 
     } catch (err) {
       if (isNotFound(err) && services.get(key) === undefined) return done;
       if (!signal.aborted && !isConflict(err)) onFailure(service, textOf(err));
-      return failed(err, isConflict(err) && attempt < conflictRetries ? conflictRetry : undefined);
+      return failedWrite(err, attempt);
     }
   };
   return {

@@ -13,7 +13,7 @@ import {
 } from 'rxjs';
 import type { Priority } from '../../hetzner/types.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { isNotFound } from '../../kubernetes/errors.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
@@ -22,9 +22,10 @@ import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../streams/clock.ts';
 import { fromAbortable } from '../../streams/from-abortable.ts';
-import { again, done, failed, type Outcome } from '../../streams/outcome.ts';
+import { again, done, type Outcome } from '../../streams/outcome.ts';
 import type { Run } from '../../streams/workqueue.ts';
 import { type ControllerHooks, controller, type Reconcile } from '../controller.ts';
+import { failedWrite } from '../failed-write.ts';
 import { type Instances, type Located, locate, type Machine, machineID } from '../instances.ts';
 import { nodeTarget } from '../node-target.ts';
 import { remindAfter } from '../reminders.ts';
@@ -65,10 +66,6 @@ const nameAge = 60_000;
 const justNow = 5_000;
 /** Least ms between two lists made for nodes that a list from before does not know. */
 const lookEvery = 10_000;
-/** A node somebody else wrote at the same moment is tried again after this, in ms, a few times. */
-const conflictRetry = 200;
-const conflictRetries = 5;
-
 /** Initialises nodes that join and keeps addresses and label pairs of all others in step. */
 export function nodeController(deps: NodeControllerDeps): Observable<Run> {
   const { nodes, instances, client, settings, events, clock, logger } = deps;
@@ -186,7 +183,7 @@ export function nodeController(deps: NodeControllerDeps): Observable<Run> {
       return undefined;
     } catch (err) {
       if (isNotFound(err)) return gone(node, err, run);
-      return failed(err, isConflict(err) && run.attempt < conflictRetries ? conflictRetry : undefined);
+      return failedWrite(err, run.attempt);
     }
   }
 

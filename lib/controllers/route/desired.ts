@@ -1,14 +1,11 @@
 import { parseProviderID } from '../../hetzner/provider-id.ts';
+import type { ServerLookup } from '../../hetzner/server-list.ts';
 import type { Server } from '../../hetzner/types.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
+import { byAge } from '../by-age.ts';
 import { canonicalIPv4CIDR, overlaps, parseIPv4CIDR } from '../ip.ts';
 import type { NodeNetworks } from '../networks.ts';
 import type { Aggregate } from './aggregates.ts';
-
-/** The read side of one answered list of servers. */
-export interface ServerLookup {
-  byID(id: number): Server | undefined;
-}
 
 /**
  * What should be in the network for one pod CIDR:
@@ -129,10 +126,7 @@ export function desiredRoutes(
 ): DesiredRoutes {
   const byDestination = new Map<string, Claim>();
   const contested: { destination: string; owner: string; node: string }[] = [];
-  const oldestFirst = [...nodes].sort(
-    (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
-  );
-  for (const node of oldestFirst) {
+  for (const node of [...nodes].sort(byAge)) {
     const found = claimedBy(node, servers, networkID, share);
     if (found === 'elsewhere') continue;
     for (const destination of routableCIDRs(node)) {

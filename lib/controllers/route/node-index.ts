@@ -1,8 +1,9 @@
+import type { ServerLookup } from '../../hetzner/server-list.ts';
 import type { Store } from '../../kubernetes/store.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { ChosenNetworks, NodeNetworks } from '../networks.ts';
 import { createClaimants } from './claimants.ts';
-import { type ServerLookup, serverOf } from './desired.ts';
+import { serverOf } from './desired.ts';
 
 /** Nodes by what routes ask for; one for all networks of a cluster, for each looks at all nodes. */
 export interface NodeIndex {

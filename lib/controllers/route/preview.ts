@@ -1,8 +1,9 @@
+import type { ServerLookup } from '../../hetzner/server-list.ts';
 import type { KubeNode } from '../../kubernetes/types.ts';
 import type { Block } from '../ip.ts';
 import type { PlannedChange, PlannedNote, Preview } from '../preview.ts';
 import { isRouted, networkUnavailable, sameCondition } from './condition.ts';
-import { type Claims, type DesiredRoutes, desiredRoutes, type ServerLookup } from './desired.ts';
+import { type Claims, type DesiredRoutes, desiredRoutes } from './desired.ts';
 import { isOwned, obstacleTo, planRoutes, type RouteChange, useOf } from './plan.ts';
 import type { RouteShare } from './share.ts';
 

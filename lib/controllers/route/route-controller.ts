@@ -1,6 +1,7 @@
 import { defer, ignoreElements, merge, type Observable, Subject, tap } from 'rxjs';
 import type { Cloud } from '../../hetzner/cloud.ts';
 import { classOf } from '../../hetzner/errors.ts';
+import { noServers } from '../../hetzner/server-list.ts';
 import type { Servers } from '../../hetzner/servers.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { createOwnWrites } from '../../kubernetes/own-writes.ts';
@@ -18,14 +19,7 @@ import { applyRoute } from './apply.ts';
 import { nodesWithin } from './claimants.ts';
 import { createConcern } from './concern.ts';
 import { isRouted, type NetworkUnavailable, networkUnavailable, sameCondition } from './condition.ts';
-import {
-  contradicts,
-  type DesiredRoute,
-  type DesiredRoutes,
-  desiredRoutes,
-  routableCIDRs,
-  type ServerLookup,
-} from './desired.ts';
+import { contradicts, type DesiredRoute, type DesiredRoutes, desiredRoutes, routableCIDRs } from './desired.ts';
 import { logChange } from './log-change.ts';
 import { createNodeIndex, type NodeIndex } from './node-index.ts';
 import { isOwned, planRoute, type RouteChange } from './plan.ts';
@@ -72,9 +66,6 @@ export interface RouteControllerDeps {
 interface Observed extends Pick<DesiredRoutes, 'contested'> {
   readonly desired: DesiredRoute | undefined;
 }
-
-/** Where none of our nodes is concerned, no server is. */
-const noServers: ServerLookup = { byID: () => undefined };
 
 /** The routes of other destinations have runs of their own. */
 const only = (destination: string, gateways: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
@@ -168,6 +159,7 @@ export function routeController(deps: RouteControllerDeps): Observable<Run> {
     const present = gateways.get(run.key);
     const here = only(run.key, gateways);
     if (!claimants.some(share.isOurs)) {
+      // Where none of our nodes is concerned, no server is.
       const list = servers.latest() ?? noServers;
       const crossing = share.aggregates?.().has(run.key) ? nodesWithin(run.key, residents(networkID, list)) : [];
       const routes = desiredRoutes([...claimants, ...crossing], list, networkID, here, share);
