@@ -72,7 +72,7 @@ interface Step {
  * - silence for `idleTimeout` where a bookmark was due (about every minute once something happened since the watch began): the
  *   watch is opened anew from where it was, for a half-open connection never says that it is one. Of a quiet collection silence
  *   is normal: its watch goes on until the server ends it, or five seconds longer, but is opened anew after `idleTimeout` where
- *   any call got no answer since. (A dead peer ends the connection by TCP's keep-alive within a minute.) Silence proves
+ *   any call got no answer since, or another watch no bookmark. (A dead peer ends the connection by TCP's keep-alive within a minute.) Silence proves
  *   nothing about the server's history, so after `proofAge` of it that is asked for, too.
  *
  * Rules after client-go's reflector and kube-rs' watcher. Unsubscribing aborts the request in flight at once.

@@ -13,7 +13,7 @@ import { gatewaysOf } from '../controllers/route/route-table.ts';
 import { shareAtFirstSight, shareInNetwork, wholeShare } from '../controllers/route/share.ts';
 import { createWitness } from '../controllers/witness.ts';
 import { nodeSettings, rangeSettings } from '../controllers.ts';
-import type { ServerList } from '../hetzner/server-list.ts';
+import { noServers, type ServerList } from '../hetzner/server-list.ts';
 import type { Network } from '../hetzner/types.ts';
 import { everything, parseLabelSelector } from '../kubernetes/label-selector.ts';
 import type { KubeNode } from '../kubernetes/types.ts';
@@ -45,7 +45,7 @@ export function planAll(settings: Settings, observed: Observed): readonly Contro
   const initialised = settings.controllers.node ? after : mine;
   const { after: allocated, ...ipam } = previewPodCIDRs({
     nodes: initialised,
-    servers: lists.cloud ?? { byID: () => undefined },
+    servers: lists.cloud ?? noServers,
     settings: rangeSettings(settings, networks),
     maskSize: settings.ipam.maskSize,
   });

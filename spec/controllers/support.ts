@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
+import type { Observable, Subscription } from 'rxjs';
 import type { ControllerHooks } from '../../lib/controllers/controller.ts';
 import type { CloudInstances } from '../../lib/controllers/instances.ts';
 import { createServers, type Servers } from '../../lib/hetzner/servers.ts';
@@ -126,6 +128,17 @@ export const eventLog = () => {
       told.push({ node: target.name, type, reason, message });
     },
   };
+};
+
+/** Runs a controller until the spec ends. Runs end in outcomes: the stream itself must not fail. */
+export const runUntilEnd = (t: TestContext, run$: Observable<unknown>): Subscription => {
+  const errors: unknown[] = [];
+  const subscription = run$.subscribe({ error: err => errors.push(err) });
+  t.after(() => {
+    subscription.unsubscribe();
+    assert.deepEqual(errors, []);
+  });
+  return subscription;
 };
 
 export const noHooks: ControllerHooks = { onTrigger: () => {}, onRun: () => {}, onStats: () => {} };

@@ -39,7 +39,7 @@ export function planRoute(
     return { kind: 'delete', destination, gateway };
   }
   if (desired.kind === 'hold' || desired.gateway === gateway) return undefined;
-  const use: RouteUse = desired.kind === 'route' ? { node: desired.node } : { neighbour: desired.neighbour };
+  const use = useOf(desired);
   return gateway === undefined
     ? { kind: 'create', destination, gateway: desired.gateway, ...use }
     : { kind: 'replace', destination, gateway: desired.gateway, previousGateway: gateway, ...use };

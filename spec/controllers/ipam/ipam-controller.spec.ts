@@ -11,7 +11,7 @@ import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { virtualClock } from '../../hetzner/support.ts';
 import { recordingLogger } from '../../kubernetes/support.ts';
 import { nodeAPI } from '../node-api.ts';
-import { eventLog, networkID, noHooks, project, routedNode, server } from '../support.ts';
+import { eventLog, networkID, noHooks, project, routedNode, runUntilEnd, server } from '../support.ts';
 
 const [here, there] = [networkID, networkID + 1];
 const networks = nodeNetworks(() => {
@@ -46,14 +46,13 @@ const setUp = (t: TestContext, settings: RangeSettings = { clusterCIDR: undefine
   const api = nodeAPI();
   const events = eventLog();
   const logger = recordingLogger();
-  const errors: unknown[] = [];
   const usage = new Map<string, string>();
   const list = () =>
     hetzner.servers.notBefore(Date.now(), { priority: 'refresh', signal: new AbortController().signal });
   const start = async (): Promise<void> => {
     // The first contact.
     await list();
-    const subscription = ipamController({
+    const run$ = ipamController({
       nodes: api.store,
       servers: hetzner.servers,
       client: api.client,
@@ -67,11 +66,8 @@ const setUp = (t: TestContext, settings: RangeSettings = { clusterCIDR: undefine
       logger,
       hooks: noHooks,
       backoff: attempt => 1_000 * 2 ** attempt,
-    }).subscribe({ error: err => errors.push(err) });
-    t.after(() => {
-      subscription.unsubscribe();
-      assert.deepEqual(errors, []);
     });
+    runUntilEnd(t, run$);
     await hetzner.time.advance(100, 10);
   };
   return {

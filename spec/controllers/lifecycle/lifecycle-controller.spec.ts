@@ -9,7 +9,7 @@ import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { hetznerError, virtualClock } from '../../hetzner/support.ts';
 import { recordingLogger } from '../../kubernetes/support.ts';
 import { nodeAPI } from '../node-api.ts';
-import { eventLog, joiningNode, noHooks, project, routedNode, server, uninitialized } from '../support.ts';
+import { eventLog, joiningNode, noHooks, project, routedNode, runUntilEnd, server, uninitialized } from '../support.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -27,11 +27,10 @@ const lead = async (t: TestContext, servers: readonly Server[], nodes: readonly 
   }
   const events = eventLog();
   const logger = recordingLogger();
-  const errors: unknown[] = [];
   await hetzner.servers.notBefore(Date.now(), { priority: 'initialise', signal: new AbortController().signal });
   const startedAt = Date.now();
   const instances = createInstances(hetzner.instances, undefined, virtualClock);
-  const subscription = lifecycleController({
+  const run$ = lifecycleController({
     nodes: api.store,
     instances,
     witness: createWitness(api.store.list, instances.credentialsSince),
@@ -42,11 +41,8 @@ const lead = async (t: TestContext, servers: readonly Server[], nodes: readonly 
     logger,
     hooks: noHooks,
     backoff: attempt => 1_000 * 2 ** attempt,
-  }).subscribe({ error: err => errors.push(err) });
-  t.after(() => {
-    subscription.unsubscribe();
-    assert.deepEqual(errors, []);
   });
+  runUntilEnd(t, run$);
   await time.advance(10 * second, second);
   return {
     time,

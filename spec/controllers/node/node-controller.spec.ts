@@ -10,7 +10,7 @@ import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { hetznerError, virtualClock } from '../../hetzner/support.ts';
 import { node, recordingLogger } from '../../kubernetes/support.ts';
 import { nodeAPI } from '../node-api.ts';
-import { eventLog, joiningNode, networkID, noHooks, project, server } from '../support.ts';
+import { eventLog, joiningNode, networkID, noHooks, project, runUntilEnd, server } from '../support.ts';
 
 interface World {
   readonly servers?: readonly Server[];
@@ -29,12 +29,11 @@ const lead = async (t: TestContext, world: World = {}) => {
   const events = eventLog();
   const logger = recordingLogger();
   const initialised: string[] = [];
-  const errors: unknown[] = [];
   // What the term starts with.
   await hetzner.servers.notBefore(Date.now(), { priority: 'initialise', signal: new AbortController().signal });
   const startedAt = Date.now();
   const instances = createInstances(hetzner.instances, undefined, virtualClock);
-  const subscription = nodeController({
+  const run$ = nodeController({
     nodes: api.store,
     instances,
     witness: createWitness(api.store.list, instances.credentialsSince),
@@ -48,11 +47,8 @@ const lead = async (t: TestContext, world: World = {}) => {
     logger,
     hooks: { ...noHooks, onInitialised: ({ name }) => initialised.push(name) },
     backoff: attempt => 1_000 * 2 ** attempt,
-  }).subscribe({ error: err => errors.push(err) });
-  t.after(() => {
-    subscription.unsubscribe();
-    assert.deepEqual(errors, []);
   });
+  const subscription = runUntilEnd(t, run$);
   await time.settle();
   return {
     time,

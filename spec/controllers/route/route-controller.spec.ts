@@ -14,7 +14,7 @@ import type { KubeNode } from '../../../lib/kubernetes/types.ts';
 import { fromAbortable } from '../../../lib/streams/from-abortable.ts';
 import { hetznerError, virtualClock } from '../../hetzner/support.ts';
 import { recordingLogger } from '../../kubernetes/support.ts';
-import { eventLog, networkID, nodeStore, noHooks, project, routedNode, server } from '../support.ts';
+import { eventLog, networkID, nodeStore, noHooks, project, routedNode, runUntilEnd, server } from '../support.ts';
 
 interface World {
   readonly servers?: readonly Server[];
@@ -102,10 +102,9 @@ const lead = async (t: TestContext, world: World = {}) => {
   const logger = recordingLogger();
   const safety$ = new Subject<unknown>();
   const conditions: string[] = [];
-  const errors: unknown[] = [];
   await hetzner.servers.notBefore(Date.now(), { priority: 'initialise', signal: new AbortController().signal });
   const startedAt = Date.now();
-  const subscription = routeController({
+  const run$ = routeController({
     nodes,
     servers: hetzner.servers,
     project: { doubt: async () => trouble.doubt },
@@ -126,11 +125,8 @@ const lead = async (t: TestContext, world: World = {}) => {
     logger,
     hooks: noHooks,
     backoff: attempt => Math.min(300_000, 5_000 * 2 ** attempt),
-  }).subscribe({ error: err => errors.push(err) });
-  t.after(() => {
-    subscription.unsubscribe();
-    assert.deepEqual(errors, []);
   });
+  const subscription = runUntilEnd(t, run$);
   await time.advance(10, 1);
   return {
     time,
